@@ -131,7 +131,7 @@ class StepJudge(Judge):
         name, tolerance, logged = quantity.name, self.tolerance(quantity), self.batch.logged[quantity.name]
         size = self.straight.sizes.get(row, 1.0)
         extra = last_digit(logged) + (self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0)
-        ours = found.numbers[row]
+        ours = float(self._in_range(row, np.asarray(logged), np.asarray(found.numbers[row]), self._dtype(quantity)))
         largest = max(abs(self.straight.numbers.get(row, 0.0)), float(np.fmin(abs(ours), abs(logged))))
         allowed = tolerance * (size + largest) + extra
         both = compare_number(name, row, means, (logged, ours), allowed)
