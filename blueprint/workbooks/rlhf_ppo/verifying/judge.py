@@ -17,9 +17,9 @@ from blueprint.verifying import OF_RESPONSES, Axes, Compared, compare_number, di
 from blueprint.verifying.logged import ALL, CALLED, NUMBERS, TENSORS, Quantity, before
 from blueprint.verifying.rounding import (
     HALF,
+    LARGEST,
     LOOPED,
     LOOPS,
-    LARGEST,
     SHARES,
     SUMS,
     TOLERANCES,
@@ -85,7 +85,7 @@ class Judge:
                     found[each.name] = here
         numbers = [(each, value) for each, value, _ in self.numbers if compares(each)]
         shares = [each for each, _ in numbers if each.name in SHARES]
-        near = near_a_clip(self.found, self.tolerance(shares[0])) if shares else {}
+        near = near_a_clip(self.found, self.tolerance(shares[0]), self._sign_of_advantages(shares[0])) if shares else {}
         return found | {each.name: self._number(each, value, near) for each, value in numbers}
 
     def row(self, quantity: Quantity, row: str, means: str, ours: Array, allowed: float | None = None) -> Compared:
@@ -151,6 +151,11 @@ class Judge:
         """Whether advantages are computed, and whitened, here, and not taken from the file."""
         taken = "advantages" in (*self.found.started, *self.found.given)
         return self.found.options["whiten_advantages"] != "off" and not taken
+
+    def _sign_of_advantages(self, share: Quantity) -> float:
+        """Returns how small an advantage is whose sign rounding decides."""
+        wider = widened(self.found) if self._whitens else 1.0
+        return max(self.tolerance(share) * wider, self.factor * self._of_terms(ALL["advantages"], "advantages_used"))
 
     def _of_terms(self, quantity: Quantity, row: str) -> float:
         """Returns how far off a library's loop may leave a row that is small beside what it is added up of: rewards and values."""
