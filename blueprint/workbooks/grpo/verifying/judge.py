@@ -158,7 +158,7 @@ class StepJudge(Judge):
 
     @property
     def rounding_rules(self) -> bool:
-        """Whether rounding of the rewards may move some advantage by more than advantages are rounded to, or than they are large: of
+        """Whether rounding of the rewards may move some advantage by more than advantages are rounded to, or are large: of
         rewards that are all equal, nothing but rounding is left."""
         room, rows = self.straight.room.get("advantages"), self.straight.rows
         if room is None:
