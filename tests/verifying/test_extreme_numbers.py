@@ -17,8 +17,9 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 import torch
 
+from blueprint.commands.verify_files import book_of
 from blueprint.dumps import MinibatchError, read_dump
-from blueprint.verifying import Verdict, VerifyOptions, verify_one
+from blueprint.verifying import Verdict, VerifyOptions, ViewOptions, verify_one
 from blueprint.workbooks.classic_ppo.rollout import classic_presets
 from blueprint.workbooks.classic_ppo.verifying.recompute import recompute
 
@@ -237,3 +238,11 @@ def test_settings_may_be_said_with_the_table_of_their_kind_as_reports_write_them
 def test_a_setting_out_of_range_is_refused_under_the_key_of_its_kind(tmp_path: Path) -> None:
     with pytest.raises(MinibatchError, match=r"expected a number from 1e-06 to 1000 \(dpo\.beta\)\."):
         verified(tmp_path, pairs(hyperparameters={"beta": 1e6}))
+
+
+def test_a_workbook_of_large_values_is_made_as_its_returns_are_no_larger_than_rounding(tmp_path: Path) -> None:
+    verified(tmp_path, values_of_a_hundred_million())
+    options = VerifyOptions(causes=False)
+    book, agrees = book_of([tmp_path / "dump.npz"], options, ViewOptions(), "large")
+    assert agrees
+    assert "returns" in book.values.arrays
