@@ -33,16 +33,21 @@ class Mentioned:
 
 
 def mentioned(
-    metadata: Mapping[str, Any], library: str | None, names: Names = NAMES, known: Mapping[str, Setting] = LIVE
+    metadata: Mapping[str, Any],
+    library: str | None,
+    names: Names = NAMES,
+    known: Mapping[str, Setting] = LIVE,
+    table: str = "ppo",
 ) -> Mentioned:
     """Reads `hyperparameters` and `logged` of the metadata; both may be nested or have dotted names.
 
-    library: the library if known; its names go before those of others. known: by key, the settings that there are.
+    library: the library if known; its names go before those of others. known: by key, the settings that there are; table: that of a
+        numbers file in which those stand whose key has no dot.
     Raises MinibatchError for two names that say the same thing differently, one that means different things in different
     libraries, or a value that cannot stand for its key.
     """
     hyperparameters, logs = (dict(_flat(_table(metadata, key))) for key in ("hyperparameters", "logged"))
-    settings, logged = _Reading(names, library), _Reading(names, library)
+    settings, logged = _Reading(names, library, table), _Reading(names, library, table)
     settings.read_settings(hyperparameters, known)
     logged.read_logged(logs)
     reasons = _unexpressed(hyperparameters, library, names)
@@ -107,15 +112,15 @@ class _Found(NamedTuple):
 class _Reading:
     """What a file of a library says, read by a table of names: by neutral name, and the names that are not understood."""
 
-    def __init__(self, names: Names, library: str | None) -> None:
-        self.names, self.library = names, library
+    def __init__(self, names: Names, library: str | None, table: str) -> None:
+        self.names, self.library, self.table = names, library, table
         self.found: dict[str, _Found] = {}
         self.unknown: list[str] = []
 
     def read_settings(self, hyperparameters: Mapping[str, Any], known: Mapping[str, Setting]) -> None:
-        """Reads settings by key of a numbers file: kl_coef is ppo.kl_coef."""
+        """Reads settings by key of a numbers file: kl_coef is ppo.kl_coef, and of DPO beta is dpo.beta."""
         for name, value in hyperparameters.items():
-            plain = name.removeprefix("ppo.")
+            plain = name.removeprefix(f"{self.table}.").removeprefix("ppo.")
             own = known[plain].words if plain in known else ()
             words = {word: means for word, means in _NUMBERS_FILE_WORDS.items() if word not in own}
             matches = [Alias(name, Row(SETTING, dotted(plain), "", "", words), None)] if plain in known else []
@@ -126,7 +131,7 @@ class _Reading:
             for alias in matches:
                 converted = _converted(name, value, alias.row) if _applies(alias.row, hyperparameters) else None
                 if converted is not None:
-                    self._put(alias, name, _checked(known, alias.row.name, name, converted))
+                    self._put(alias, name, _checked(known, alias.row.name, name, converted, self.table))
 
     def read_logged(self, logs: Mapping[str, Any]) -> None:
         """Reads logged numbers."""
@@ -160,9 +165,10 @@ class _Reading:
             )
 
 
-def _checked(known: Mapping[str, Setting], key: str, name: str, value: float | str) -> float | str:
+def _checked(known: Mapping[str, Setting], key: str, name: str, value: float | str, table: str) -> float | str:
     """Returns a value that may stand for a key of a numbers file. Raises MinibatchError if it may not."""
-    setting = known[key.removeprefix("ppo.")]
+    plain = key.removeprefix("ppo.")
+    setting, written = known[plain], plain if "." in plain else f"{table}.{plain}"
     expected = f"one of {', '.join(setting.words)}"
     if not setting.words:
         value = OFF if setting.limit and says_off(value) else value
@@ -170,7 +176,7 @@ def _checked(known: Mapping[str, Setting], key: str, name: str, value: float | s
     if value in setting.words or (not setting.words and isinstance(value, float) and setting.holds(value)):
         return value
     raise MinibatchError(
-        f"hyperparameter {unquoted(name)}: found {unquoted(_text(value))}, expected {expected} ({key})."
+        f"hyperparameter {unquoted(name)}: found {unquoted(_text(value))}, expected {expected} ({written})."
     )
 
 

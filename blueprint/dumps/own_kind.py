@@ -96,7 +96,7 @@ def understood(
     said |= {} if hyperparameters is None else {"hyperparameters": hyperparameters}
     read = replace(raw, metadata=said)
     found = recognise(read, names, presets)
-    named = mentioned(said, found.library and found.library.lower(), names, settings)
+    named = mentioned(said, found.library and found.library.lower(), names, settings, presets().table)
     strange = [name for name in found.unknown if name not in aside]
     unknown = not_understood(read, strange, named, (*METADATA, ALGORITHM, *metadata), names, settings)
     return Understood(raw, found, named, unknown)

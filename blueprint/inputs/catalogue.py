@@ -143,6 +143,11 @@ class Catalogue:
     presets: Mapping[str, Preset]
     titles: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def table(self) -> str:
+        """The table of a numbers file in which settings stand whose key has no dot: the first group of the records."""
+        return next(iter(self.titles), "ppo")
+
     def preset(self, name: str) -> Preset:
         """Return a preset.
 

@@ -15,15 +15,12 @@ from blueprint.verifying.compare import Axes, Compared, compare_number, distance
 from blueprint.verifying.definitions import Kept
 from blueprint.verifying.found_places import part_of, places_of
 from blueprint.verifying.places import Seen, Stands, laid, made, stands
-from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, last_digit
+from blueprint.verifying.rounding import LARGEST, SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
 from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
 from blueprint.verifying.two_changes import SHARE, Effects, Together, totals_of, two_at_a_time
 from blueprint.verifying.verdict import Otherwise, Verdict
-
-LARGEST = {"float64": np.inf, "float32": 3.4e38, "bfloat16": 3.4e38, "float16": 65504.0}
-"""By dtype, beyond what a library that computes in it has no number."""
 
 
 class Quantity(NamedTuple):
@@ -51,6 +48,8 @@ class Again:
 
     sizes: by number, the mean size of what it averages. room: how far rounding alone may move a row or number, or each cell;
     extra: of a share, how much more, where rounding decides. lacks: by quantity, what the file has not that it takes.
+    on_the_way: of a row, each cell, or a number, the largest number that it is made of, if that may be larger than what comes out:
+        where a library's dtype cannot hold it, infinity or no number comes out there.
     """
 
     batch: Any
@@ -61,6 +60,7 @@ class Again:
     room: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, float] = field(default_factory=dict)
     lacks: dict[str, str] = field(default_factory=dict)
+    on_the_way: dict[str, Any] = field(default_factory=dict)
 
 
 class Judge:
@@ -113,11 +113,17 @@ class Judge:
         """Returns the room of a row; of one that the straight recomputation has not, that of the usual one."""
         return float(self.straight.room.get(row, self.straight.room.get(quantity.name, 0.0)))
 
+    def _in_range(self, row: str, theirs: Array, ours: Array, dtype: str) -> Array:
+        """Returns our numbers; where one, or what it is made of, is beyond what the dtype holds, infinity or no number of theirs is
+        the same."""
+        largest = np.maximum(np.abs(ours), _with_columns_of(ours, self.straight.on_the_way.get(row, 0.0)))
+        return np.where(~(largest <= LARGEST[dtype]) & ~np.isfinite(theirs), theirs, ours)
+
     def _row(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         dtype, usual = self._dtype(quantity), self.straight.rows.get(row, found.rows[row])
         theirs, ours = (_with_columns(each) for each in (self.dump.tensors[quantity.name], found.rows[row]))
         allowed = self.factor * self._room(quantity, row)
-        apart = _in_range(theirs, ours, dtype)
+        apart = distance(theirs, self._in_range(row, theirs, ours, dtype))
         wrong = ~(apart <= allowed * _grown(theirs, ours, usual)) | np.isinf(apart)
         spot = first_spot(self.dump, wrong, theirs, ours, range(len(wrong)))
         size = _mean_size(usual)
@@ -132,16 +138,10 @@ class Judge:
         size = self.straight.sizes.get(row, abs(ours))
         extra = last_digit(logged) + self.straight.extra.get(row, 0.0)
         allowed = self.factor * self._room(quantity, row) + extra
-        both = logged, _like(logged, ours, LARGEST[dtype])
+        both = logged, float(self._in_range(row, np.asarray(logged), np.asarray(ours), dtype))
         arithmetic = self.factor * SUMS[dtype] * (1 + size)
         found_so = compare_number(quantity.name, row, means, both, allowed)
         return replace(found_so, size=max(size, 1e-300), extra=extra, dtype=dtype, arithmetic=arithmetic)
-
-
-def _in_range(theirs: Array, ours: Array, dtype: str) -> Array:
-    """Returns how far numbers are apart; where ours is beyond what the dtype holds, infinity or no number of theirs is the same."""
-    beyond = ~(np.abs(ours) <= LARGEST[dtype]) & ~np.isfinite(theirs)
-    return distance(theirs, np.where(beyond, theirs, ours))
 
 
 def _grown(theirs: Array, ours: Array, usual: Array) -> Array:
@@ -151,13 +151,13 @@ def _grown(theirs: Array, ours: Array, usual: Array) -> Array:
     return np.asarray(np.maximum(1.0, np.fmin(np.abs(theirs), np.abs(ours)) / largest))
 
 
+def _with_columns_of(ours: Array, largest: Any) -> Array:
+    """Returns numbers of rows in the shape of ours, [N, T] or []."""
+    return np.asarray(largest, np.float64).reshape((len(ours), -1) if ours.ndim and np.ndim(largest) else ())
+
+
 def _with_columns(row: Array) -> Array:
     return np.asarray(row, np.float64).reshape(len(row), -1)
-
-
-def _like(theirs: float, ours: float, largest: float) -> float:
-    beyond = not abs(ours) <= largest
-    return float(theirs) if beyond and not np.isfinite(theirs) else float(ours)
 
 
 def _mean_size(row: Array) -> float:

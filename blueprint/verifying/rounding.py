@@ -16,6 +16,9 @@ from blueprint.dumps import Minibatch
 TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6})
 """By dtype of torch, from the finest to the coarsest."""
 
+LARGEST = {"float64": np.inf, "float32": 3.4e38, "bfloat16": 3.4e38, "float16": 65504.0}
+"""By dtype, beyond what a library that computes in it has no number."""
+
 HALF = ("float16", "bfloat16")
 
 LOOPED = ("advantages", "returns")

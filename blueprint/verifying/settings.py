@@ -159,20 +159,15 @@ def _preset(known: Catalogue, name: str) -> Preset:
 def _override(known: Catalogue, text: str) -> tuple[str, Setting]:
     key, equals, value = text.partition("=")
     keys = [written(known, each) for each in known.settings]
-    name = plain(key.strip().removeprefix(f"{_table(known)}."))
+    name = plain(key.strip().removeprefix(f"{known.table}."))
     require(equals != "", f"--set {unquoted(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99")
     require(name in known.settings, f"--set {unquoted(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
     return name, _value(written(known, name), known.settings[name], value.strip())
 
 
-def _table(known: Catalogue) -> str:
-    """Returns the table of a numbers file in which settings stand whose key has no dot: the first group of the records."""
-    return next(iter(known.titles), "ppo")
-
-
 def written(known: Catalogue, key: str) -> str:
     """Returns a key of a preset as numbers files of its kind have it."""
-    return key if "." in key else f"{_table(known)}.{key}"
+    return key if "." in key else f"{known.table}.{key}"
 
 
 def _value(key: str, setting: Known, text: str) -> Setting:

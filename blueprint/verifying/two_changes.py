@@ -89,8 +89,10 @@ def two_at_a_time(
     for rest in (np.zeros_like(straight), *(straight - part for part in parts)):
         own, theirs = straight - rest, logged - rest
         if np.all(np.abs(own) > 2 * allowed) and np.all(np.abs(theirs) > 2 * allowed):
-            room = 2 * allowed / np.abs(own) + 2 * allowed / np.abs(theirs)
-            found |= dict.fromkeys(_multiplying((came_to - rest) / own, theirs / own, room))
+            with np.errstate(over="ignore"):  # what is beyond every number explains nothing
+                room = 2 * allowed / np.abs(own) + 2 * allowed / np.abs(theirs)
+                factors, wanted = (came_to - rest) / own, theirs / own
+            found |= dict.fromkeys(_multiplying(factors, wanted, room))
     bits = log2(len(alike) ** 2) + CERTAIN
     both = ([alike[one], alike[two]] for one, two in sorted(found, key=lambda pair: (sum(pair), pair)))
     made = ([_together(one.change, two.change, settings, bits) for one in ones for two in twos] for ones, twos in both)
@@ -117,7 +119,8 @@ def _alike(effects: Sequence[Effect], straight: Array, allowed: float) -> list[l
     unit = max(allowed, 1e-300)
     for each in effects:
         if np.abs(each.came_to - straight).max() > allowed:
-            there = found.setdefault((each.came_to / unit).round().tobytes(), [])
+            with np.errstate(over="ignore"):
+                there = found.setdefault((each.came_to / unit).round().tobytes(), [])
             there += [each] if len(there) < OF_ONE_EFFECT else []
     return [*found.values()]
 
@@ -141,7 +144,8 @@ def _multiplying(factor: Array, whole: Array, room: Array) -> Iterator[tuple[int
     for one, effect in enumerate(factor):
         if np.any(effect == 0):
             continue
-        left, near = whole / effect, room * np.abs(whole / effect) + room / np.abs(effect)
+        with np.errstate(over="ignore", invalid="ignore"):
+            left, near = whole / effect, room * np.abs(whole / effect) + room / np.abs(effect)
         low, high = np.searchsorted(first, (left[0] - near[0], left[0] + near[0]))
         for two in order[low:high]:
             if two > one and np.all(np.abs(left - factor[two]) <= near):

@@ -100,6 +100,7 @@ AS_THEY_ARE = {"score.subtract": 0.0, "score.divide": 1.0}
 UNDERFLOW = 88.7
 """Beyond it e^x is more than float32 holds, and σ of −x is 0."""
 OF_RANKINGS = "softmax_best"
+OF_EXPONENTIALS = "log_exp"
 UNKNOWN = "per_position"
 """A loss of which files of one score for each response say nothing."""
 
@@ -152,6 +153,11 @@ def recompute(
     found.rows |= EQUATIONS.values(plain, *whole, ("difference",), device=device)
     found.rows |= EQUATIONS.values(use, *whole, ("loss.pair",), **changed(ways), device=device)
     found.rows["loss.pair"] = found.rows["loss.pair"] * factor_of(ways, "loss.pair")
+    if settings["loss.form"] == OF_EXPONENTIALS:
+        with np.errstate(over="ignore"):
+            found.on_the_way["loss.pair"] = np.exp(-found.rows["difference"])
+        largest = float(found.on_the_way["loss.pair"].max(initial=0.0))
+        found.on_the_way |= dict.fromkeys(("preference_loss", "total_loss"), largest)
     if sized:
         _add_room(found, scores)
     return found

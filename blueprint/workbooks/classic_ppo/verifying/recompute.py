@@ -319,16 +319,23 @@ def _of_steps(
     changes = dict(how["changes"])
     if "advantages" in changes:
         changes[STEP] = _of_step(changes.pop("advantages"))
+    far = _as_large_as(known["td_errors"])
     at = [
         EQUATIONS.values(settings, sizes, {**known, BEHIND: np.full(known["rewards"].shape, value)}, (STEP,), changes)[
             STEP
         ]
-        for value in (0.0, 1.0, 2.0)
+        for value in (0.0, far, 2 * far)
     ]
     with np.errstate(all="ignore"):
-        slope = at[1] - at[0]
-        straight = np.allclose(at[2], at[0] + 2 * slope, rtol=1e-12, atol=1e-12)
+        slope = (at[1] - at[0]) / far
+        straight = np.allclose(at[2], at[0] + 2 * far * slope, rtol=1e-12, atol=1e-12 * far)
     return (np.array(at[0]), slope) if straight else None
+
+
+def _as_large_as(errors: Array) -> float:
+    """Returns a power of 2 not far from the largest TD error, at least 1: beside it a slope of a few tenths loses no digits."""
+    largest = float(np.abs(errors[np.isfinite(errors)]).max(initial=1.0))
+    return float(2.0 ** min(np.frexp(largest)[1] - 1, 1000))
 
 
 def _of_step(change: Change) -> Change:

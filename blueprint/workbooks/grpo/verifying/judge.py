@@ -41,6 +41,8 @@ OF_ADVANTAGES = 2e-6
 
 
 KL = ("logprobs_new", "logprobs_ref")
+OF_ONE = {"float64": 2.0**-52, "float32": 2.0**-23}
+"""By dtype in which a library computes, the unit in the last place of 1."""
 LOSS = ("advantages", "ratio", "token_loss")
 OF_ROWS = "a mean over responses"
 ROWS = (
@@ -131,12 +133,21 @@ class StepJudge(Judge):
         name, tolerance, logged = quantity.name, self.tolerance(quantity), self.batch.logged[quantity.name]
         size = self.straight.sizes.get(row, 1.0)
         extra = last_digit(logged) + (self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0)
-        ours = found.numbers[row]
+        extra += self._of_k3(row)
+        ours = float(self._in_range(row, np.asarray(logged), np.asarray(found.numbers[row]), self._dtype(quantity)))
         largest = max(abs(self.straight.numbers.get(row, 0.0)), float(np.fmin(abs(ours), abs(logged))))
         allowed = tolerance * (size + largest) + extra
         both = compare_number(name, row, means, (logged, ours), allowed)
         arithmetic = self.factor * SUMS[self._dtype(quantity)] * size
         return replace(both, size=size, extra=extra, dtype=self._dtype(quantity), arithmetic=arithmetic)
+
+    def _of_k3(self, row: str) -> float:
+        """Returns how far off e^−x − 1 + x may leave a number: of a tiny x little more than the rounding of 1 is left."""
+        used = self.straight.settings
+        coef = abs(float(used["kl.coef"])) if used["kl.place"] == "loss" else 0.0
+        times = {"kl_loss": 1.0, "kl.mean_new": 1.0, "adds.kl_loss": coef, "total_loss": coef}.get(row, 0.0)
+        one = OF_ONE["float64" if coarsest(self._dtypes, KL) == "float64" else "float32"]
+        return self.factor * times * one if used["kl.estimator"] == "k3" else 0.0
 
     def _in_one_go(self) -> bool:
         """Whether advantages are a few operations on rewards of float32, without a sum over tokens."""
@@ -147,11 +158,13 @@ class StepJudge(Judge):
 
     @property
     def rounding_rules(self) -> bool:
-        """Whether rounding of the rewards may move some advantage by more than advantages are rounded to."""
+        """Whether rounding of the rewards may move some advantage by more than advantages are rounded to, or are large: of
+        rewards that are all equal, nothing but rounding is left."""
         room, rows = self.straight.room.get("advantages"), self.straight.rows
-        return room is not None and bool(
-            room.max() > self.tolerance(ALL["advantages"]) * (1 + np.abs(rows["advantages"]).max())
-        )
+        if room is None:
+            return False
+        largest = float(np.abs(rows["advantages"]).max())
+        return bool(room.max() > min(self.tolerance(ALL["advantages"]) * (1 + largest), largest))
 
     def _near_the_clip(self, tolerance: float) -> float:
         """Returns the share of tokens whose clip rounding decides, of the ratio or of an advantage that is all but 0; where a mean

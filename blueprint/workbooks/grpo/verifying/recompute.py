@@ -347,12 +347,21 @@ def _losses(found: Again, of: Fed, ways: Ways, sized: bool, device: str) -> None
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
     found.numbers |= numbers | (watched(of, rows, use, ways, device) if ways.get("until") not in PARTS else {})
     if sized:
+        found.on_the_way = _on_the_way(of, rows, coef)
         steep = 1 + np.abs(of["policy.logprobs"] - of["old.logprobs"])
         found.room |= dict.fromkeys(("ratio", "token_loss", "token_loss.weighed", "token_loss.all", "kl_new"), steep)
         found.room["rollout_weights"] = _room_of_weights(of, rows, use)
         size = _sizes(of, rows, use, coef, device)
         found.sizes |= {name: size.get(name, size["policy_loss"]) * abs(scale.get(name, 1.0)) for name in numbers}
         found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
+
+
+def _on_the_way(of: Fed, rows: Fed, coef: float) -> dict[str, float]:
+    """Returns by number how large the sum of the exponentials is that it is made of."""
+    with np.errstate(over="ignore"):
+        ratio, kl = (float((np.abs(rows[name]) * of["response.tokens"]).sum()) for name in ("ratio", "kl_new.used"))
+    of_loss = dict.fromkeys(("policy_loss", "mean.ratio"), ratio) | dict.fromkeys(("kl_loss", "kl.mean_new"), kl)
+    return of_loss | {"adds.kl_loss": kl, "total_loss": max(ratio, kl) if coef else ratio}
 
 
 OF_LOSSES = ("ratio", "policy.token_loss", "rollout.counts", "rollout.judged", "kl_new.used", "clip.low", "clip.high")
@@ -396,7 +405,7 @@ def _sizes(of: Fed, rows: Fed, use: Settings, coef: float, device: str) -> dict[
         "loss.counted": of["response.tokens"],
     }  # fmt: skip
     found = {name: float(each) for name, each in EQUATIONS.values(use, sizes, known, AVERAGED, device=device).items()}
-    kl = abs(coef) * found["kl_loss"]
+    kl = abs(coef) * found["kl_loss"] if coef else 0.0  # what is not paid may be infinite
     total = found["policy_loss"] + kl + abs(float(use["loss.ent_coef"])) * found["entropy"]
     return found | {"total_loss": total, "adds.kl_loss": kl}
 

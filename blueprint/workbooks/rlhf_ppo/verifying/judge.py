@@ -17,6 +17,7 @@ from blueprint.verifying import OF_RESPONSES, Axes, Compared, compare_number, di
 from blueprint.verifying.logged import ALL, CALLED, NUMBERS, TENSORS, Quantity, before
 from blueprint.verifying.rounding import (
     HALF,
+    LARGEST,
     LOOPED,
     LOOPS,
     SHARES,
@@ -31,6 +32,7 @@ from blueprint.verifying.rounding import (
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import SUPPORT, compared_where, per_word
 from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, near_a_clip, replay, widened
 
+OF_EXPONENTIALS = ("ratio", "policy_kl.used", "surrogate", "kl_new.used")
 FLOATS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new", "scores")
 
 
@@ -83,7 +85,7 @@ class Judge:
                     found[each.name] = here
         numbers = [(each, value) for each, value, _ in self.numbers if compares(each)]
         shares = [each for each, _ in numbers if each.name in SHARES]
-        near = near_a_clip(self.found, self.tolerance(shares[0])) if shares else {}
+        near = near_a_clip(self.found, self.tolerance(shares[0]), self._sign_of_advantages(shares[0])) if shares else {}
         return found | {each.name: self._number(each, value, near) for each, value in numbers}
 
     def row(self, quantity: Quantity, row: str, means: str, ours: Array, allowed: float | None = None) -> Compared:
@@ -123,15 +125,45 @@ class Judge:
 
     def allowed(self, quantity: Quantity, row: str) -> float:
         """Returns how far apart the numbers of a tensor may be: tolerance · (1 + largest number of its row)."""
-        return self._allowed(quantity, (1 + _finite(self.found.largest(row))) * self._wider(quantity))
+        plain = self._allowed(quantity, (1 + _finite(self.found.largest(row))) * self._wider(quantity))
+        return max(plain, self.factor * self._of_terms(quantity, row))
 
     def allowed_number(self, quantity: Quantity, logged: float) -> float:
         """Returns how far a number may be off: what it is a weighted sum of may be off as a tensor, in the mean."""
         mean, weights = self._terms(quantity)
-        return self._allowed(quantity, _finite(abs(logged)) + (1 + mean) * weights * self._wider(quantity))
+        plain = self._allowed(quantity, _finite(abs(logged)) + (1 + mean) * weights * self._wider(quantity))
+        of_advantages = (1 + mean) * weights * self._of_terms(ALL["advantages"], "advantages_used")
+        return max(plain, self.factor * of_advantages) if quantity.whitened and self._whitens else plain
 
     def _allowed(self, quantity: Quantity, size: float) -> float:
         return max(self.tolerance(quantity) * size, self.measured.get(quantity.name, 0.0))
+
+    def _beyond(self, quantity: Quantity) -> bool:
+        """Whether a library that computes in the dtype of the file has no number for an exponential that a number is made of."""
+        rows = (quantity.spread, *(("ratio",) if quantity.spread == "surrogate" else ()))
+        rows += ("kl_new.used",) if quantity.name == "total_loss" and float(self.found.options["loss.kl_coef"]) else ()
+        return quantity.spread in OF_EXPONENTIALS and any(
+            self.found.size(row) > LARGEST[self._dtype(quantity)] for row in rows
+        )
+
+    @property
+    def _whitens(self) -> bool:
+        """Whether advantages are computed, and whitened, here, and not taken from the file."""
+        taken = "advantages" in (*self.found.started, *self.found.given)
+        return self.found.options["whiten_advantages"] != "off" and not taken
+
+    def _sign_of_advantages(self, share: Quantity) -> float:
+        """Returns how small an advantage is whose sign rounding decides."""
+        wider = widened(self.found) if self._whitens else 1.0
+        return max(self.tolerance(share) * wider, self.factor * self._of_terms(ALL["advantages"], "advantages_used"))
+
+    def _of_terms(self, quantity: Quantity, row: str) -> float:
+        """Returns how far off a library's loop may leave a row that is small beside what it is added up of: rewards and values."""
+        if quantity.name not in LOOPED:
+            return 0.0
+        terms = max(_finite(self.found.largest(each)) for each in ("rewards", "values.kept", "returns"))
+        divisor = self.found.whole["advantage.divisor"] if row == "advantages_used" and self._whitens else 1.0
+        return LOOPS[self._dtype(quantity)] * terms / divisor if divisor else 0.0
 
     def _terms(self, quantity: Quantity) -> tuple[float, float]:
         """Returns the mean size of the tokens that a number is a weighted sum of, and the sum of the weights."""
@@ -153,6 +185,7 @@ class Judge:
         dtype = self._dtype(quantity)
         if compared.logged is None:
             off = (LOOPS if compared.name in LOOPED else SUMS)[dtype] * self.found.largest(compared.row)
+            off = max(off, self._of_terms(quantity, compared.row))
         else:
             mean, weights = self._terms(quantity)
             off = SUMS[dtype] * (compared.size + mean * weights)
@@ -170,8 +203,9 @@ class Judge:
         if quantity.name == "total_loss":
             extra += sum(last_digit(value) for each, value, _ in self.numbers if each.name in quantity.after)
         allowed = self.allowed_number(quantity, logged) + extra
+        beyond = not np.isfinite(logged) and self._beyond(quantity)
         both = [
-            compare_number(quantity.name, row, means, (logged, self.found.number(row)), allowed)
+            compare_number(quantity.name, row, means, (logged, logged if beyond else self.found.number(row)), allowed)
             for row, means in quantity.rows
         ]
         return self._with_arithmetic(replace(next((each for each in both if each.agrees), both[0]), extra=extra))

@@ -237,8 +237,10 @@ READ_BY_SHARES = (
 )  # fmt: skip
 
 
-def near_a_clip(found: Replay, tolerance: float) -> dict[str, int]:
+def near_a_clip(found: Replay, tolerance: float, of_advantages: float) -> dict[str, int]:
     """Returns, by name of a share, how many tokens lie within the tolerance of where their clip begins.
+
+    of_advantages: how far rounding may move an advantage.
 
     That is a ratio near either end of its range, or an advantage near 0, whose sign says which end counts; and a value near
     the end of its range, or outside it with both squares nearly the same.
@@ -249,7 +251,7 @@ def near_a_clip(found: Replay, tolerance: float) -> dict[str, int]:
     )
     ratio, advantages = rows["ratio"], rows["advantages_used"]
     at_end = np.minimum(np.abs(ratio - (1 - low)), np.abs(ratio - (1 + high))) <= tolerance * (1 + ratio)
-    clipped = at_end | (np.abs(advantages) <= tolerance)
+    clipped = at_end | (np.abs(advantages) <= of_advantages)
     near_floor = np.zeros(ratio.shape, bool)
     if "surrogate.floor" in rows:
         pessimistic = rows["surrogate.pessimistic"]

@@ -234,13 +234,16 @@ def _distance(
     if values.ndim == 2 and name in rows and rows[name].ndim == 2:
         theirs = window.row(rows[name])
         off = np.abs(values[:, : slots.shape[1]] - theirs) * slots
-        return float(off.max() / (1 + np.abs(theirs * slots).max()))
+        terms = [theirs, *([window.row(rows[VALUES])] if name in FROM_REWARDS and VALUES in rows else [])]
+        return float(off.max() / (1 + max(np.abs(each * slots).max() for each in terms)))
     return None
 
 
 PLACED = {"score.place": "score.placed"}
 """Rows that a workbook shows as another one, which says the same: the score on its slot."""
 
+VALUES = "values.kept"
+"""What returns and advantages are made of, too, and may be small beside."""
 FROM_REWARDS = {"advantages", "advantages_used", "returns"}
 
 
