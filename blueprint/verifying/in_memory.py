@@ -484,11 +484,13 @@ def moved(dump: Any) -> Any:
             apart = drawn.uniform(0.5, 1.5, more.shape)
             more = np.where(more == 0, -apart, more * apart)  # what was 0 outside of a mask is none there
         found[name] = more
-    beside = {key: np.concatenate([getattr(dump, key)] * times) for key in ("slots", "first") if hasattr(dump, key)}
+    beside = {key: np.concatenate([getattr(dump, key)] * times) for key in OF_EACH_ROW if hasattr(dump, key)}
     return replace(dump, tensors=found, **beside)
 
 
 MOVED, HALF = 256, 0.5
+OF_EACH_ROW = ("slots", "first", "at")
+"""What dumps have of each of their rows that is no tensor."""
 
 
 def verdict_of(trial: SmallTrial, preset: str, explain: bool) -> Verdict:
