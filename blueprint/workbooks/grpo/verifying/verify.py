@@ -48,7 +48,7 @@ class StepTrial(SmallTrial):
     def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> dict[str, Compared]:
         """Compares what the file logged with what comes out, as the settings say or with something done otherwise.
 
-        Where rounding of rewards that are alike makes advantages of it, and these agree, losses are made of the file's own.
+        Where rounding of rewards that are alike makes advantages of it, and these agree, a loss may be made of the file's own, too.
         """
         found = super().compared(each, given, until)
         first = found.get("advantages")
@@ -56,7 +56,8 @@ class StepTrial(SmallTrial):
             return found
         of_theirs = self.recompute(self.batch, self.settings, given=self.given, sized=True)
         judge = StepJudge(self.batch, of_theirs, self.judge.factor)  # of ours, which may be 0, the losses have no size
-        return {**judge.compared(of_theirs), "advantages": first}
+        own = judge.compared(of_theirs)
+        return {name: line if line.agrees else own.get(name, line) for name, line in found.items()}
 
     def tries(self, name: str) -> Iterator[list[Try]]:
         """Yields what may have been done otherwise where a quantity deviates."""
