@@ -228,7 +228,7 @@ class ColumnMaker:
         here = len([t for t in positions if t <= chosen.get(finder.time, 0)]) if finder.time is not None else 0
         first = max(1, min(len(positions) - len(cells) + 1, here - BEFORE)) if mine else 1
         if mine and finder.time is not None:
-            found = f"INDEX({counts},1,{finder.number(finder.time)})"
+            found = f"INDEX({counts},1,{finder.number(finder.time)})" if ":" in counts else counts
             self.cell(row, FIRST, f"MAX(1,MIN({total}-{most}+1,{found}-{BEFORE}))", float(first))
         else:
             self.pen.label(row, FIRST, 1.0, MADE)
@@ -239,7 +239,7 @@ class ColumnMaker:
             self.cell(row + 2, cell, which, float(k))
             own = grid.address(row + 2, cell)
             place = begins + position if position is not None else ""
-            # IronCalc's MATCH finds nothing in a range of one cell, and where there is one position nothing has to be found.
+            # IronCalc's MATCH and INDEX find nothing in a range of one cell; of one position nothing has to be found.
             spot = f"INDEX({spots},1,MATCH({own},{counts},0))" if ":" in spots else spots
             self.cell(row + 3, cell, f'IF({own}>{total},"",{spot})', place)
             known = None if position is None or finder.time is None else {finder.time: position}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,18 @@ def test_a_step_of_ppo_without_scores_is_none_of_fine_tuning(tmp_path: Path) -> 
     save(path, {"logprobs_old": batch()[0], "logprobs": batch()[0], "mask": batch()[1]}, {"logged": {"loss": 1.0}})
     assert inspect(path).batch is None or inspect(path).batch.kind != "sft"  # type: ignore[union-attr]
     assert json.dumps(inspect(path).refusal)
+
+
+@pytest.mark.parametrize("texts", [1, 3])
+def test_texts_of_one_token_become_a_workbook_whose_formulas_all_agree(texts: int, tmp_path: Path) -> None:
+    dump, book = tmp_path / "one.npz", tmp_path / "one.xlsx"
+    said = json.dumps({"algorithm": "sft", "preset": "default", "logged": {}})
+    column = np.full((texts, 1), -1.25)
+    np.savez(dump, metadata=np.array(said), logprobs_new=column, response_mask=np.ones((texts, 1)))
+    made = run_command("import", dump, "-o", book)
+    assert made.exit_code == 0, made.output
+    (formulas,) = re.findall(r"xlsx: \d+ sheets, ([\d,]+) formulas", made.output)
+    assert f"recalculated {formulas} of {formulas} formulas" in made.output
+    checked = run_command("check", book)
+    assert checked.exit_code == 0, checked.output
+    assert "agrees" in checked.output
