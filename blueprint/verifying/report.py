@@ -174,6 +174,7 @@ def cause_data(match: Match) -> dict[str, Any]:
         "still_deviates": dict(match.still),
         "not_computed": list(match.unseen),
         "same_numbers_as": list(match.same),
+        **({"tried_on": match.tried_on} if match.tried_on else {}),
         **({"stands_for": match.stands_for} if match.stands_for else {}),
     }
 

@@ -402,7 +402,9 @@ class OfStep:
                 if against
                 else match
             )
-        return least_left(found, self.here.called(name))
+        unknown = each.ways.get("unknown", ())
+        tried_on = sum(id(of.batch) not in unknown for of in (self.here, *self.where)) if unknown else 0
+        return replace(least_left(found, self.here.called(name)), tried_on=tried_on)
 
     def bits(self, name: str) -> float:
         """Returns how many bits the files have in which it differs."""

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.dumps import Array
-from blueprint.verifying import StepVerdict, Try, verify_step
+from blueprint.verifying import StepVerdict, Try, text_of_step, verify_step
 from blueprint.workbooks.rlhf_ppo.verifying import verify
 from blueprint.workbooks.rlhf_ppo.verifying.misplaced import of_places
 from blueprint.workbooks.rlhf_ppo.verifying.trial import MinibatchTrial
@@ -100,6 +100,20 @@ def test_places_are_named_after_settings_and_equations(planted: str, tmp_path: P
     quantity, place = AMONG_ALL[planted]
     name, cause = said(table()[planted].verified(tmp_path))
     assert (name, place in cause) == (quantity, True), cause
+
+
+@pytest.mark.usefixtures("places_alone")
+@pytest.mark.parametrize(
+    ("planted", "tried_on"),
+    [("values_old read: file before", 2), ("scores read: file behind", 2), ("all numbers: file before", 3)],
+)
+def test_of_a_file_without_that_neighbour_nothing_is_said(planted: str, tried_on: int, tmp_path: Path) -> None:
+    """Whether everything else agrees in the first or last of four, and in what was whitened with it, is not known."""
+    found = text_of_step(table()[planted].verified(tmp_path))
+    assert (
+        f"it was tried on {tried_on} of the files that deviate, and everything else in them agrees then, too." in found
+    )
+    assert "in all 4 files" not in found
 
 
 def noise(each: Array) -> Array:

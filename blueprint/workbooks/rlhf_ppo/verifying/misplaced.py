@@ -347,9 +347,11 @@ def _of_number(files: Files, name: str) -> Iterator[Try]:
     lines = [each.lines[name].compared for each in files.of]
     for by in sorted(range(1 - count, count), key=lambda by: (abs(by), by)):
         if by and _bits(lines, by, name in SHARES) >= log2(2 * count) + CERTAIN:
+            lacking = frozenset(id(each.batch) for at, each in enumerate(files.of) if not 0 <= at + by < count)
             for said, of in both:
                 stands = {trial.row(each): partial(_number_of, files, each, by) for each in of}
-                yield Try(f"{said} of {file_called(by)}", trial.settings, {"stands": stands}, found=True)
+                ways = {"stands": stands, "unknown": lacking}
+                yield Try(f"{said} of {file_called(by)}", trial.settings, ways, found=True)
 
 
 def _bits(lines: Sequence[Compared], by: int, share: bool) -> float:
