@@ -170,7 +170,10 @@ class Values:
         return Where(tuple(letters), tuple(start), tuple(moves))
 
     def write(self, block: Block, place: tuple[int | slice, ...], cells: Any) -> None:
-        """Writes cells at a place of a block's array."""
+        """Writes cells at a place of a block's array. A new array that is all of the block is kept as it is."""
+        if block not in self.arrays and block not in self.held and self._is_all(block, cells):
+            self.arrays[block] = cells
+            return
         if block not in self.arrays:
             self.arrays[block] = np.full(self.shape(block), np.nan, object if block.text else float)
         # A single word comes as an array without dimensions, which an array of objects would keep as it is.
@@ -179,6 +182,17 @@ class Values:
             here, held = self.arrays[block][place], self.held[block][place]
             self.own[block][place] = np.where(np.isnan(held), np.nan, here)
             self.arrays[block][place] = np.where(np.isnan(held), here, held)
+
+    def _is_all(self, block: Block, cells: Any) -> bool:
+        """Tells whether cells are an array of their own, not a view of another, with every cell of the block in its order."""
+        return (
+            isinstance(cells, np.ndarray)
+            and cells.ndim > 0
+            and cells.base is None
+            and cells.dtype == (object if block.text else float)
+            and cells.flags.c_contiguous
+            and cells.shape == self.shape(block)
+        )
 
     def hold(self, cells: Held) -> None:
         """Lets numbers stand in cells, given by their 0-based places, whatever the equations of these will come to."""
