@@ -279,10 +279,11 @@ def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known) -> dict[s
 
 def _checked(batch: Minibatch, block: str, found: Array, read: Array) -> Array:
     """Returns a tensor where it is read, else 0; what is read must be finite."""
-    wrong = np.argwhere((read > 0) & ~np.isfinite(found))
-    if not len(wrong):
-        return np.where(read > 0, found, 0.0)
-    row, column = map(int, wrong[0])
+    is_read = read > 0
+    wrong = is_read & ~np.isfinite(found)
+    if not wrong.any():
+        return np.where(is_read, found, 0.0)
+    row, column = map(int, np.argwhere(wrong)[0])
     called = batch.called.get(INPUTS[block], INPUTS[block])
     place = f"row {batch.file_row(row)}, column {int(batch.first[row]) + column}"
     where = f"{batch.path}: {called} is {found[row, column]:g} in {place}"

@@ -105,7 +105,9 @@ def _from_own_rows(judge: Judge, straight: Mapping[str, Compared]) -> _Both:
     meant, found = _meant(straight), judge.found
     parts = {name for name, each in straight.items() if name in PARTS and each.row == name}
     numbers = {each.name: value for each, value, _ in judge.numbers if each.name in parts}
-    local = replay(judge.batch, found.options, given=as_given(meant), numbers=numbers, device=found.device)
+    local = replay(
+        judge.batch, found.options, given=as_given(meant), numbers=numbers, device=found.device, laid=found.laid
+    )
     own = Judge(judge.batch, local, judge.factor, judge.measured).compared(meant=meant)
     return _Both(judge, straight, local, own)
 

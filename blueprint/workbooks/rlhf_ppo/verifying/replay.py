@@ -13,7 +13,7 @@ from blueprint.verifying import Settings
 from blueprint.verifying.logged import NUMBERS, PADS, TENSORS, missing, starts
 from blueprint.verifying.progress import Progress, unseen
 from blueprint.verifying.settings import checked, laid_over, number_of
-from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, SUPPORT, Fed, entropy_everywhere, fed
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, SUPPORT, Fed, Laid, entropy_everywhere, fed
 
 DERIVATION = (
     "kl.used", "rewards", "advantages", "advantages_used", "log_ratio", "ratio", "policy_kl.used", "kl_new.used", "surrogate",
@@ -45,6 +45,7 @@ class Replay:
     missing: by name of a quantity that cannot be computed, what the file lacks; such rows are there, but mean nothing.
     started: quantities that were taken from the file, because what is before them is not there.
     given: its tensors that stand in the place of computed rows, and numbers: its parts of the loss that do.
+    laid: what was laid out of it, by the settings that decide that.
     """
 
     batch: Minibatch
@@ -54,6 +55,7 @@ class Replay:
     started: tuple[str, ...]
     given: tuple[str, ...] = ()
     numbers_given: Mapping[str, float] = field(default_factory=dict)
+    laid: Laid = field(default_factory=dict)
     _found: dict[str, Array] = field(default_factory=dict)
     _of_rows: dict[tuple[str, str], float] = field(default_factory=dict)
 
@@ -106,7 +108,7 @@ class Replay:
         if of not in WHITENED or name in EQUATIONS.under(self.options).rows:
             return self.whole[name]
         whitened = {**self.options, WHITENED[of]: "on"}
-        made = fed(self.batch, whitened, self.given, self.numbers_given, self.device)
+        made = fed(self.batch, whitened, self.given, self.numbers_given, self.device, self.laid)
         return float(made.values((name,))[name])
 
     def largest(self, name: str) -> float:
@@ -175,19 +177,29 @@ def replay(
     given: Collection[str] = (),
     numbers: Mapping[str, float] = NOTHING,
     device: str = "cpu",
+    laid: Laid | None = None,
 ) -> Replay:
     """Computes a minibatch again under the values of a preset.
 
     given: tensors of the file that stand in place of what would be computed; numbers: parts of the loss that do: then what
     follows is what the file's own rows lead to. progress: called with how many tokens were done.
+    laid: what was laid out of the same file before.
     Raises MinibatchError for settings that are none, and where a number that the options read is not finite.
     """
     require(batch.mask.size > 0, f"{batch.path} has no responses, or responses of no positions: {batch.mask.shape}")
     settings = checked(laid_over(options))
-    made = fed(batch, settings, given, numbers, device)
+    laid = {} if laid is None else laid
+    made = fed(batch, settings, given, numbers, device, laid)
     has = {*batch.tensors, *([PADS] if "entropy" in batch.tensors and entropy_everywhere(batch) else [])}
     found = Replay(
-        batch, settings, made, missing(has, settings), starts(batch.tensors, settings), tuple(given), dict(numbers)
+        batch,
+        settings,
+        made,
+        missing(has, settings),
+        starts(batch.tensors, settings),
+        tuple(given),
+        dict(numbers),
+        laid,
     )
     found.values(LOOKED_AT)
     progress(int(batch.mask.size))

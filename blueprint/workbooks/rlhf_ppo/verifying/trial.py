@@ -456,7 +456,7 @@ def trial_of(
     lines = {line.compared.name: line for line in own if line.says != NEEDS_OTHERS}
     called = {name: lines[name].compared.row if name in lines else of.rows[0][0] for name, of in ROWS.items()}
     given = tuple(name for name in ROWS if name in lines or name in open_)
-    alone = Rollout(found.batch, found.options, called, given, found.device)
+    alone = Rollout(found.batch, found.options, called, given, found.device, laid=found.laid)
     judge = Judge(found.batch, found, factor)
     return MinibatchTrial(lines, open_, judge, alone, alone, slice(None), stages, verdict.preset, whole)
 
