@@ -7,7 +7,7 @@ What stands in another place counts, too: the row before or behind, a mask that 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -89,7 +89,7 @@ def tries(
         theirs = _changes(equations, other, others, of, zero) if other else ()
         both, first = len(theirs) == len(own), name.partition(".")[0] in (SIDES[0], MODELS[0])
         for at, made in enumerate(own):
-            label = f"another equation of {_meaning(equations, name)}: {made.says}"
+            label = f"another equation of {meaning_of(equations, name)}: {made.says}"
             alone = Try(f"{label}, on the {name.partition('.')[0]} side alone" if paired else label, settings,
                         {"equations": {name: made.change}}, far=made.far)  # fmt: skip
             if paired and other:
@@ -176,7 +176,7 @@ def only_picks(row: Block, masks: Collection[str] = ()) -> bool:
     return expr is None or (isinstance(expr, Ref) and expr.block.name not in masks)
 
 
-def _meaning(equations: Equations, name: str) -> str:
+def meaning_of(equations: Equations, name: str) -> str:
     """Returns what a row is called, and in words."""
     about = equations.rows[name].about
     return f"{name} ({about.meaning})" if about.meaning else name
@@ -206,18 +206,22 @@ def _changes(
             found.setdefault(text(without_ones(expr)), (says, expr))
     for same in (own, plain):
         found.pop(text(without_ones(same)), None)
-    twice, reads = Counter(says for says, _ in found.values()), _cells(own)
+    twice, far = Counter(says for says, _ in found.values()), _reads_more(own)
     return tuple(
-        Changed(
-            _within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr), not _cells(expr) <= reads
-        )
+        Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr), far(expr))
         for says, expr in found.values()
     )
 
 
-def _cells(expr: Expr) -> set[tuple[str, str]]:
-    """Returns what an equation reads: rows by name, and where."""
-    return {(node.block.name, text(node)) for node in walk(expr) if isinstance(node, Ref)}
+def _reads_more(own: Expr) -> Callable[[Expr], bool]:
+    """Returns what tells whether another expression reads a cell that this one does not."""
+    reads = [node for node in walk(own) if isinstance(node, Ref)]
+    same, cells = {id(node) for node in reads}, {(node.block.name, text(node)) for node in reads}
+
+    def is_new(node: Expr) -> bool:
+        return isinstance(node, Ref) and id(node) not in same and (node.block.name, text(node)) not in cells
+
+    return lambda other: any(map(is_new, walk(other)))
 
 
 def every_change(
@@ -264,13 +268,12 @@ def to(own: Expr, other: Expr) -> Change:
 
     Where other settings leave the equation as it is, what it reads are the rows under these.
     """
-    said = text(own)
 
     def change(expr: Expr, names: Names) -> Expr:
         if expr is own:
             return other
         try:
-            return read_from(other, names) if text(expr) == said else expr
+            return read_from(other, names) if text(expr) == text(own) else expr
         except KeyError:  # a row that is not there under other settings
             return expr
 
@@ -427,11 +430,6 @@ def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells:
         if name in masks:
             yield "1 is added to it", Op("add", (Constant(1), expr))
             yield "it is taken off 1", Op("sub", (Constant(1), expr))
-
-
-def meaning_of(equations: Equations, name: str) -> str:
-    """Returns what a row is called, and in words."""
-    return _meaning(equations, name)
 
 
 def _of_one_shape(one: Block, other: Block) -> bool:
