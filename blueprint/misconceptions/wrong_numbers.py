@@ -148,13 +148,17 @@ def _made(rows: Iterable[WrongRow], seen: _Seen) -> Iterator[Wrong]:
 
 def _is_idle(row: WrongRow, values: Values) -> bool:
     """Tells whether a mistake is about a setting that is 0 now, so that another one gives the same: ε, where none is set."""
+    return any(values.arrays[each] == 0 for each in _settings_named(row))
+
+
+@lru_cache(maxsize=4096)
+def _settings_named(row: WrongRow) -> tuple[Block, ...]:
+    """Returns the settings that a mistake's sentence names and its row reads; none of one that is forgotten."""
     if row.name.endswith("forgotten"):
-        return False
-    read = (ref.block for each in row.block.definitions for ref in walk(each.expr) if isinstance(ref, Ref))
+        return ()
+    read = {ref.block for each in row.block.definitions for ref in walk(each.expr) if isinstance(ref, Ref)}
     words = re.findall(r"[^\s.,:;·]+", row.says)
-    return any(
-        values.arrays[each] == 0 and each.symbol in words for each in {*read} if is_setting(each) and not each.limit
-    )
+    return tuple(each for each in read if is_setting(each) and not each.limit and each.symbol in words)
 
 
 def _beside(blank: Blank, seen: _Seen) -> Iterator[Wrong]:
