@@ -142,7 +142,8 @@ def folded(ours: Array) -> Array:
     flat = np.ravel(ours)
     if flat.size <= BLOCK:
         return flat
-    return np.asarray(np.pad(flat, (0, -flat.size % BLOCK)).reshape(-1, BLOCK) @ WEIGHTS / BLOCK**0.5)
+    with np.errstate(all="ignore"):  # of numbers beyond the largest one, infinity or NaN
+        return np.asarray(np.pad(flat, (0, -flat.size % BLOCK)).reshape(-1, BLOCK) @ WEIGHTS / BLOCK**0.5)
 
 
 def same_numbers(one: Compared, other: Compared) -> bool:

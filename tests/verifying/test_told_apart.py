@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def test_the_same_numbers_are_equal_to_rounding_and_no_further() -> None:
 
 def test_one_other_number_of_a_large_tensor_is_seen() -> None:
     row = np.random.default_rng(0).normal(size=5 * BLOCK + 7)
+    with warnings.catch_warnings(action="error"):
+        endless = of_row(np.inf, -np.inf, *row)
+        assert same_numbers(endless, of_row(np.inf, -np.inf, *row))
+        assert not same_numbers(endless, of_row(np.inf, -np.inf, *row[:-1], row[-1] + 1e-6))
     for at in (0, BLOCK - 1, 3 * BLOCK, len(row) - 1):
         other = row.copy()
         other[at] += 1e-6
