@@ -70,6 +70,14 @@ def test_groups_of_any_size_and_order_are_told(groups: list[int]) -> None:
     assert says(dump(step(groups))) == CLEAN
 
 
+def test_a_smaller_group_is_whole_unless_the_file_is_a_part_of_its_step() -> None:
+    tensors, lacking = step([0, 0, 0, 1, 1]), "the other responses of 1 of 2 groups"
+    for place in ({"optimizer_step": None}, {}, {"world_size": 1, "minibatches": 1, "microbatches": 1}):
+        assert dump(tensors, **place).lacks == "", place
+    for part in ("world_size", "minibatches", "microbatches"):
+        assert dump(tensors, **{part: 2}).lacks == lacking, part
+
+
 def test_groups_are_told_by_the_place_in_the_rollout_by_words_and_by_prompts() -> None:
     tensors = step(GROUPS)
     del tensors["group"]
