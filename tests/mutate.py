@@ -29,6 +29,10 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 """By operator the one that stands there instead."""
+FAR, FEW = 3, 4
+"""Over how many modules a test may read what is changed, and so many readers of a module are few."""
+SMALL = "tests/test_workbooks.py::test_a_rebuild_gives_the_same_parts[advantage.xlsx]"
+"""A small workbook is built again and compared: it sees much of what a change of what writes them does, at once."""
 FILES, SECONDS = 12, 60
 """Test files that are run at most for a mutation, and the seconds of a processor that they have together."""
 
@@ -94,6 +98,8 @@ def mutations(path: Path) -> Iterator[Mutation]:
             yield Mutation(path, node.lineno, start, end, f"({ast.unparse(ast.fix_missing_locations(other))})", within)
         if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
             return  # places within an f-string are not those of the file
+        if isinstance(node, ast.keyword) and node.arg == "frozen":
+            return  # nothing writes into what is frozen
         for name, value in ast.iter_fields(node):
             for each in value if isinstance(value, list) else [value]:
                 if isinstance(each, ast.AST) and name not in ("annotation", "returns", "op", "ops"):
@@ -120,6 +126,26 @@ def tests() -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py"))}
 
 
+@cache
+def readers(module: str) -> tuple[frozenset[str], frozenset[Path]]:
+    """Returns the modules of the package and the test files that import a module."""
+    modules = frozenset(name for name, text in imports().items() if name != module and reads(text, module))
+    return modules, frozenset(path for path, text in tests().items() if reads(text, module))
+
+
+def near(module: str) -> dict[Path, float]:
+    """Returns how near test files are that import a module, or one that does: nearer, the fewer files do."""
+    found: dict[Path, float] = {}
+    seen, new, share = {module}, {module}, 1.0
+    for _ in range(FAR):
+        for name in new:
+            for path in readers(name)[1]:
+                found[path] = max(found.get(path, 0.0), share * min(1.0, FEW / len(readers(name)[1])))
+        new = {each for name in new for each in readers(name)[0]} - seen
+        seen, share = seen | new, share / 2
+    return found
+
+
 def reads(text: str, module: str) -> bool:
     """Tells whether a file imports a module."""
     package, _, name = module.rpartition(".")
@@ -139,13 +165,13 @@ def nearest(mutation: Mutation) -> list[Path]:
         first = ["papers/test_lessons.py", "papers/test_pages.py"]
     if any(part in module for part in (".verifying", ".dumps", ".own_data", "notation", "misconceptions")):
         first = []
-    doors = [name for name, text in imports().items() if name != module and reads(text, module)]
+    imported = near(module)
     words = words_of(module.split(".")[1:]) - words_of(["common", "workbooks", "definitions", "checks"])
     naming = {path for path, text in tests().items() if re.search(rf"\b{mutation.within or '-'}\b", text)}
     points = {
         path: 8 * (path in naming and len(naming) < 12)
-        + 6 * reads(text, module)
-        + 2 * any(reads(text, door) for door in doors)
+        + 10 * imported.get(path, 0.0)
+        + 12 * (path.stem.removeprefix("test_") == mutation.path.stem and room in path.parts)
         + 3 * len(words & words_of(path.relative_to(ROOT).with_suffix("").parts))
         + 20 * (first[::-1].index(name) + 1 if (name := path.relative_to(ROOT / "tests").as_posix()) in first else 0)
         for path, text in tests().items()
@@ -160,27 +186,39 @@ def words_of(names: Iterable[str]) -> set[str]:
     return {word[:5] for name in names for word in name.split("_")}
 
 
-def outcome(mutation: Mutation, copy: Path) -> str:
-    """Runs the nearest tests on a copy of the repository in which the mutation is made; returns which test sees it, or why none."""
+def ran(copy: Path, tests: Iterable[str], *options: str, seconds: int = SECONDS) -> subprocess.CompletedProcess[str]:
+    """Runs tests in a copy of the repository, for so many seconds of a processor."""
+    return subprocess.run(
+        [sys.executable, "-B", "-m", "pytest", *options, "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no", *tests],
+        cwd=copy,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "COLUMNS": "400"},
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+    )
+
+
+def failing(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Returns the tests that failed in a run."""
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return [line.partition(" ")[2].partition(" - ")[0] for line in lines]
+
+
+def outcome(mutation: Mutation, copy: Path) -> tuple[str, str]:
+    """Runs the nearest tests on a copy in which the mutation is made; returns which test sees it, or "", and what is said of it."""
     place = copy / mutation.path.relative_to(ROOT)
+    files = [str(path.relative_to(ROOT)) for path in nearest(mutation)]
     kept = place.read_bytes()
     place.write_bytes(mutation.text)
+    small = [SMALL] if dotted(mutation.path).split(".")[1] in ("language", "page", "workbooks") else []
     try:
-        files = [str(path.relative_to(ROOT)) for path in nearest(mutation)]
-        done = subprocess.run(
-            [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--tb=no", *files],
-            cwd=copy,
-            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
-        )
+        done = ran(copy, [*small, *files], "-x")
     finally:
         place.write_bytes(kept)
-    first = next((line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), "")
     if done.returncode == 0:
-        return f"NOT SEEN by {done.stdout.splitlines()[-1]} of {', '.join(files)}"
-    return f"seen: {first[:120]}" if first else f"NOT SEEN within {SECONDS} s of {', '.join(files)}"
+        return "", f"NOT SEEN by {done.stdout.splitlines()[-1]} of {', '.join(files)}"
+    first = next(iter(failing(done)), "")
+    return first, f"seen: {first}" if first else f"NOT SEEN within {SECONDS} s of {', '.join(files)}"
 
 
 def sample(count: int, seed: int, under: str) -> list[Mutation]:
@@ -196,16 +234,20 @@ def sample(count: int, seed: int, under: str) -> list[Mutation]:
 @click.option("--skip", default=0, help="how many of them are left out, as they were run before")
 @click.option("--under", default="blueprint/", help="a part of the paths from which mutations are drawn")
 def main(count: int, seed: int, skip: int, under: str) -> None:
-    """Draws mutations and prints for each whether the tests of its room see it."""
-    drawn, seen = sample(count, seed, under)[skip:], 0
+    """Draws mutations and prints for each whether the tests of its room see it, and which of these fail without one, too."""
+    drawn, seen = sample(count, seed, under)[skip:], list[str]()
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "repository"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "__pycache__", "build", ".*_cache"))
         for number, mutation in enumerate(drawn, skip + 1):
-            said = outcome(mutation, copy)
-            seen += said.startswith("seen")
+            by, said = outcome(mutation, copy)
+            seen += [by] if by else []
             click.echo(f"{number:3}  {mutation}\n     {said}")
-    click.echo(f"{seen} of {len(drawn)} mutations are seen")
+        sighted = dict.fromkeys(each for each in seen if "::" in each)  # else a file could not even be imported
+        for test in failing(ran(copy, sighted, seconds=SECONDS * len(sighted))) if sighted else ():
+            click.echo(f"{test} fails without a mutation, too: it sees none")
+            seen = [each for each in seen if each != test]
+    click.echo(f"{len(seen)} of {len(drawn)} mutations are seen")
 
 
 if __name__ == "__main__":

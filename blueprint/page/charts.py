@@ -100,7 +100,7 @@ def insert(placed: PlacedChart, layout: Layout, pages: Mapping[str, Any], add_ch
     )
     for series in [*described, *words]:
         native.add_series(series)
-    native.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}, "overlay": False})
+    native.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}})
     every = {"interval_unit": 1} if _cells_across(chart, layout) <= MOST_WORDS else {}
     native.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
     native.set_y_axis(_axis(chart.up) | {"label_position": "low", "major_gridlines": MAJOR_GRID})

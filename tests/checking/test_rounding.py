@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import openpyxl
@@ -13,10 +15,14 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 import blueprint as bp
 from blueprint.book import Book
-from blueprint.checking.deviations import allowed_of
+from blueprint.checking.deviations import allowed_of, carried
+from blueprint.workbooks.common import t
 from tests.checking.running import judged
 from tests.page.workshop import made
 from tests.replayed import window_book
+
+if TYPE_CHECKING:
+    from blueprint.checking.files import Checked
 
 Typed = dict[str, float]
 LARGE: dict[str, tuple[Callable[[], Book], Typed]] = {
@@ -62,6 +68,17 @@ def test_an_ordinary_file_is_held_to_what_it_was() -> None:
     row = np.array([1.0, -3.0])
     assert allowed_of(row, 1e-12, 0.0) == 4e-12
     assert allowed_of(row, 1e-12, 1e-4) == 1e-4
+
+
+def test_large_ids_of_words_are_rounded_by_nothing() -> None:
+    """An id of 50,257 leaves what follows from it as it is; a number of that size is rounded."""
+    place, found = SimpleNamespace(kind="typed", shape=(t,)), {}
+    for last in (50_257.0, 50_256.5):
+        file = SimpleNamespace(
+            places={"row": place}, arrays={"row": np.array([0.0, last])}, followers=lambda name: {f"of {name}"}
+        )
+        found[last] = carried(cast("Checked", file), {}, 1e-9)
+    assert found == {50_257.0: {}, 50_256.5: {"of row": pytest.approx(1e-11 * 50_256.5)}}
 
 
 def test_rounding_that_an_optimiser_divides_is_no_difference(tmp_path: Path) -> None:

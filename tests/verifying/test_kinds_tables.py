@@ -26,11 +26,21 @@ from blueprint.verifying import (
     typed,
 )
 from blueprint.workbooks.classic_ppo.rollout import classic_presets
+from blueprint.workbooks.classic_ppo.verifying import causes as classic_ppo
 from blueprint.workbooks.dpo.schema import dpo_presets
+from blueprint.workbooks.dpo.verifying import verify as dpo
 from blueprint.workbooks.grpo.schema import grpo_presets
+from blueprint.workbooks.grpo.verifying import causes as grpo
+from blueprint.workbooks.kto import verifying as kto
+from blueprint.workbooks.reward_model import verifying as reward_model
 from blueprint.workbooks.reward_model.schema import rm_presets
+from blueprint.workbooks.sft import verifying as sft
 from blueprint.workbooks.sft.schema import sft_presets
 
+EVERY = {
+    "classic_ppo": classic_ppo.INSTEAD, "dpo": dpo.INSTEAD, "grpo": grpo.INSTEAD, "kto": kto.INSTEAD,
+    "reward_model": reward_model.INSTEAD, "sft": sft.INSTEAD,
+}  # fmt: skip
 DPO = Conventions(dpo_presets, {"beta": (0.1, 0.2, 0.5)}, {"loss.form": ("kto",)})
 USUAL = dict(dpo_presets().preset("default").values)
 
@@ -61,6 +71,16 @@ def test_other_values_are_those_that_people_use_and_that_can_be_computed() -> No
     assert "ipo" in words
     assert not {"kto", USUAL["loss.form"]} & {*words}
     assert DPO.values(USUAL, "loss.gamma") == []
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_what_a_library_computes_with_is_among_the_numbers_that_people_use(kind: str) -> None:
+    presets = EVERY[kind].catalogue.presets
+    for key, tried in EVERY[kind].numbers.items():
+        used = np.array([preset.values[key] for preset in presets.values()], float)
+        if key == "microbatches":
+            continue  # one is all: the mean over tokens, which is another normaliser
+        assert np.isclose(used[:, None], np.array(tried), rtol=1e-6, atol=0).any(axis=1).all(), f"{key}: {used}"
 
 
 def test_every_setting_that_is_read_is_tried_with_its_other_values() -> None:

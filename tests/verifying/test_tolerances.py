@@ -45,6 +45,20 @@ def test_a_number_written_with_four_decimals_agrees_and_two_units_more_do_not() 
         assert verify(replace(batch, logged=logged), settings(run), run.preset).agrees == agrees
 
 
+def test_a_share_of_the_variance_of_large_returns_may_be_off_by_their_squares() -> None:
+    """Var R = E[R²] − E[R]², in float32, of returns around 10,000."""
+    run, moved = FIRST["verl"], ("values_old", "values_new", "returns")
+    batch = dump(run)
+    kept = {name: batch.tensors[name] for name in ("logprobs_old", "logprobs_new", "response_mask", "ended")}
+    large = {name: as_dtype(batch.tensors[name] + 1e4, "float32") for name in moved}
+    returns, left = (each[batch.mask] for each in (large["returns"], large["returns"] - large["values_old"]))
+    variance = np.mean(returns**2) - np.mean(returns) ** 2
+    logged = float(1 - np.var(left) / variance)
+    assert abs(logged - batch.logged["explained_variance"]) > 0.25
+    found = replace(batch, tensors=kept | large, dtypes=dict.fromkeys(moved, "float32"), logged={"ev.used": logged})
+    assert verify(found, settings(run), run.preset).agrees
+
+
 def test_half_dtypes_are_allowed_four_roundings() -> None:
     for dtype in ("float16", "bfloat16"):
         assert TOLERANCES[dtype] == 2 * torch.finfo(getattr(torch, dtype)).eps

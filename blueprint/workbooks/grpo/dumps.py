@@ -19,6 +19,7 @@ from blueprint.dumps import (
     Minibatch,
     Names,
     Needs,
+    Place,
     Raw,
     Recognised,
     algorithm_said,
@@ -98,8 +99,8 @@ class GroupedStep(Minibatch):
     @property
     def _divided(self) -> bool:
         """Whether the file says that it is a part of its step."""
-        counts = () if self.place is None else (self.place.world_size, self.place.minibatches, self.place.microbatches)
-        return any((each or 1) > 1 for each in counts)
+        place = self.place or Place()
+        return any((each or 1) > 1 for each in (place.world_size, place.minibatches, place.microbatches))
 
     @property
     def head(self) -> str:

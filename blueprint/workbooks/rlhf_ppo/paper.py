@@ -185,14 +185,13 @@ def _shown(before: Before) -> Named:
 
 def _new_weights(raw: Raw) -> Named:
     """Returns the weights of the new policy and critic: the old ones, and a typed change if there is one."""
-    step = number(raw, "update_step", 1.0)
     found: Named = {}
     for name, parts in LEARNT.items():
         start = {"policy": "old", "critic": "old_critic"}[name]
         for part in parts:
             found[f"{name}.{part}"] = raw.tensor(f"{start}.{part}")
             if f"{name}.delta.{part}" in raw:
-                found[f"{name}.{part}"] += step * raw.tensor(f"{name}.delta.{part}")
+                found[f"{name}.{part}"] += number(raw, "update_step") * raw.tensor(f"{name}.delta.{part}")
     return {name: each.requires_grad_() for name, each in found.items()}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.dumps import MinibatchError, Raw, read_dump, save
 from blueprint.verifying import StepVerdict, verify_dumps, verify_one
-from blueprint.workbooks.grpo.dumps import DUMPS, GroupedStep
+from blueprint.workbooks.grpo.dumps import DUMPS, GroupedStep, settings_said
 
 Array = npt.NDArray[np.float64]
 SETTINGS = {"group.std": "group", "group.eps": 1e-4, "loss.aggregation": "token_mean", "kl.place": "none"}
@@ -70,6 +70,14 @@ def test_groups_of_any_size_and_order_are_told(groups: list[int]) -> None:
     assert says(dump(step(groups))) == CLEAN
 
 
+def test_a_smaller_group_is_whole_unless_the_file_is_a_part_of_its_step() -> None:
+    tensors, lacking = step([0, 0, 0, 1, 1]), "the other responses of 1 of 2 groups"
+    for place in ({"optimizer_step": None}, {}, {"world_size": 1, "minibatches": 1, "microbatches": 1}):
+        assert dump(tensors, **place).lacks == "", place
+    for part in ("world_size", "minibatches", "microbatches"):
+        assert dump(tensors, **{part: 2}).lacks == lacking, part
+
+
 def test_groups_are_told_by_the_place_in_the_rollout_by_words_and_by_prompts() -> None:
     tensors = step(GROUPS)
     del tensors["group"]
@@ -83,6 +91,13 @@ def test_groups_are_told_by_the_place_in_the_rollout_by_words_and_by_prompts() -
     untold = verify_one(dump(tensors)).verdict
     assert "group" in untold.uncompared["advantages"]
     assert untold.agrees  # the loss is computed from the file's own advantages
+
+
+def test_what_is_said_of_the_deviation_holds_where_the_estimator_divides_by_one() -> None:
+    """verl hands norm_adv_by_std_in_grpo to every estimator, and the others leave it unread."""
+    said = {"norm_adv_by_std_in_grpo": False, "clip_ratio": 0.2}
+    for algorithm, kept in (("grpo", said), ("grpo_passk", said), ("rloo", {"clip_ratio": 0.2})):
+        assert settings_said({"algorithm": algorithm, "hyperparameters": said}) == kept, algorithm
 
 
 def test_a_saved_file_is_a_step_of_grpo_by_what_it_says(tmp_path: Path) -> None:

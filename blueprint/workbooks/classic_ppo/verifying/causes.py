@@ -396,7 +396,8 @@ def _discounts(rollout: Rollout, settings: Settings) -> Iterator[tuple[str, floa
     gamma, lam = float(settings["gamma"]), float(settings["gae_lambda"])
     left = (A - tensors["rewards"] + V)[:, :-1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_gamma, of_lambda = left / (going * ahead + lam * later), (left - gamma * going * ahead) / (gamma * later)
+        # of an episode's last step λ has no number: nothing comes later
+        of_gamma, of_lambda = left / (going * ahead + lam * later), (left - gamma * ahead) / (gamma * later)
     for key, found in (("gamma", of_gamma), ("gae_lambda", of_lambda)):
         some = found[np.isfinite(found)]
         yield key, float(np.median(some)) if some.size else np.nan
