@@ -158,8 +158,20 @@ class Catalogue:
             known = list(self.presets)
             begun = " or ".join(each for each in known if name and each.startswith(name.lower()))
             hint = suggestion(begun or nearest(name.lower(), known), known)
-            raise NumbersError(f"preset {unquoted(name)}: unknown, {hint}")
+            raise NumbersError(f"preset {unquoted(name)}: {_of_another_kind(name) or 'unknown,'} {hint}")
         return self.presets[name]
+
+
+def _of_another_kind(name: str) -> str:
+    """Says of which other kind of workbook there is a preset of a name; "" where there is none."""
+    from blueprint.workbooks.registry import kinds
+
+    for kind in kinds():
+        level = kind.chooses()
+        if level is not None and name in level.presets().presets:
+            numbers = f", as in the numbers {kind.usual()}" if kind.usual() else ""
+            return f"it is one of {kind.title}{numbers};"
+    return ""
 
 
 def catalogue(folder: Path, records: Records) -> Catalogue:
