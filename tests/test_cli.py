@@ -45,6 +45,14 @@ def test_other_numbers_give_a_file_of_their_name(folder: Path) -> None:
     assert sorted(path.name for path in folder.glob("*.xlsx")) == ["mine.xlsx", "very-very-sleepy.xlsx"]
 
 
+def test_numbers_are_named_first_or_by_their_option(folder: Path) -> None:
+    """As in `page`, `serve` and `explain`."""
+    assert run_command("build", "very-very-sleepy", "--no-proof", "-o", "first.xlsx").exit_code == 0
+    assert run_command("build", *SMALL, "--no-proof", "-o", "option.xlsx").exit_code == 0
+    assert run_command("diff", "first.xlsx", "option.xlsx").exit_code == 0
+    assert run_command("worksheet", "very-very-sleepy", "--blanks", "1", "--no-proof", "-o", "sheet.xlsx").exit_code == 0
+
+
 def test_several_values_are_set_and_the_last_one_wins() -> None:
     settings = ["ppo.gamma=0.5", "ppo.gae_lambda=0.25", "ppo.gamma=0.75"]
     assert run_command("build", *SMALL, *(word for each in settings for word in ("--set", each))).exit_code == 0
