@@ -50,7 +50,9 @@ def test_numbers_are_named_first_or_by_their_option(folder: Path) -> None:
     assert run_command("build", "very-very-sleepy", "--no-proof", "-o", "first.xlsx").exit_code == 0
     assert run_command("build", *SMALL, "--no-proof", "-o", "option.xlsx").exit_code == 0
     assert run_command("diff", "first.xlsx", "option.xlsx").exit_code == 0
-    assert run_command("worksheet", "very-very-sleepy", "--blanks", "1", "--no-proof", "-o", "sheet.xlsx").exit_code == 0
+    assert (
+        run_command("worksheet", "very-very-sleepy", "--blanks", "1", "--no-proof", "-o", "sheet.xlsx").exit_code == 0
+    )
 
 
 def test_several_values_are_set_and_the_last_one_wins() -> None:
@@ -100,7 +102,7 @@ def test_a_file_that_is_there_is_replaced_when_that_is_asked_for(folder: Path) -
     [
         (["buld"], "No such command 'buld'. (Did you mean one of: 'build', 'rebuild'?)"),
         (["build", "--nubers", "default"], "No such option '--nubers'. Did you mean '--numbers'?"),
-        (["build", "default"], "Got unexpected extra argument (default)"),
+        (["build", "default", "grpo"], "Got unexpected extra argument (grpo)"),
     ],
 )
 def test_a_slip_of_the_keys_is_named(arguments: list[str], sentence: str) -> None:

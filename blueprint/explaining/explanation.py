@@ -448,7 +448,7 @@ def _near(plain: str, blocks: Mapping[str, Block]) -> list[str]:
     by_plain = {_in_small_letters(name): name for name in blocks}
     alike = [by_plain[each] for each in get_close_matches(plain, by_plain, 3)]
     mistyped = get_close_matches(plain, by_plain, 1, MISTYPED)
-    ends = sorted((name for name in blocks if name.endswith(f"_{plain}") and "." not in name), key=len)  # loss: total_loss
+    ends = [name for name in sorted(blocks, key=len) if name.endswith(f"_{plain}") and "." not in name]  # total_loss
     parts = sorted((by_plain[each] for each in by_plain if plain in each.split("_")), key=len)
     word = re.compile(rf"\b{re.escape(plain)}\b", re.IGNORECASE)
     said = [name for name, block in blocks.items() if plain and word.search(block.about.meaning)]
