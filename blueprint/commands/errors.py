@@ -111,7 +111,7 @@ def have_streams() -> None:
     """Lets what is printed to a stream that was closed (`>&-`, a service) end in nothing, before another file takes its number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 @contextmanager

@@ -427,6 +427,8 @@ def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
 
     Raises NotationError, with the nearest names, if there is none, or if a symbol stands for several.
     """
+    if not isinstance(text, str):
+        raise NotationError(f"{text!r}: ask for a block by its name, or for a cell by its address, such as 'Loss!N51'")
     by_symbol = [block for block in blocks.values() if block.symbol == text and not block.link]
     by_name = [block for name, block in blocks.items() if _in_small_letters(name) == _in_small_letters(text)]
     matching = [blocks[text]] if text in blocks else by_symbol or by_name

@@ -18,7 +18,6 @@ from blueprint.inputs.catalogue import OFF, UnknownPreset
 from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
 from blueprint.inputs.level import Draft, Level, Numbers, Settings, Values
 from blueprint.inputs.toml_file import Source, leaves, overridden, read, scalar, tables_of
-from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kind_of, kind_of_level, kinds, level_of
 
 _EXPECTED = {
@@ -62,7 +61,7 @@ def _made(found: Source, overrides: Mapping[str, Any] | Sequence[str]) -> Number
         raise UnknownPreset(error.name, error.hint, f"it is one of {kind.title}{numbers};") from None
 
 
-def _with_preset(name: str) -> Kind | None:
+def _with_preset(name: str) -> Any:
     """Return the first kind of workbook that has a preset of a name, None if there is none."""
     levels = ((kind, kind.chooses()) for kind in kinds())
     return next((kind for kind, level in levels if level is not None and name in level.presets().presets), None)
