@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
-from blueprint.cli import main
+from blueprint.cli import CLASS_COMMANDS, COMMANDS, LAB_COMMANDS, Command, main
 from blueprint.inputs import names
 from blueprint.page.read import read
 from tests.commands import run_command
@@ -60,6 +61,13 @@ def test_several_values_are_set_and_the_last_one_wins() -> None:
     assert run_command("build", *SMALL, *(word for each in settings for word in ("--set", each))).exit_code == 0
     found = read(Path("very-very-sleepy.xlsx"))
     assert [found["gamma"].item(), found["gae_lambda"].item()] == [0.75, 0.25]
+
+
+@pytest.mark.parametrize("commands", [COMMANDS, CLASS_COMMANDS, LAB_COMMANDS])
+def test_what_commands_do_is_told_whole_on_80_columns(commands: Mapping[str, Command]) -> None:
+    """Click ends what is longer in three dots: it leaves two columns free, and six beside the names."""
+    room = 80 - 2 - 6 - max(map(len, commands))
+    assert [name for name, each in commands.items() if len(each.says) > room] == []
 
 
 def test_list_names_what_can_be_built() -> None:
