@@ -64,7 +64,7 @@ def build(
 
     given = {"preset": preset, "conventions": conventions, "compare": compare, "gradients": "on" if gradients else None}
     chosen = {key: value for key, value in given.items() if value is not None}
-    if not isinstance(set, Mapping | None):
+    if not isinstance(set, Mapping | None) or not all(isinstance(key, str) for key in set or ()):
         raise NumbersError(f'set: found {set!r}, expected other values by key: set={{"ppo.gamma": 0.95}}')
     if not isinstance(numbers, str | PathLike | Iterable):
         raise NumbersError(f"numbers: found {short(numbers)}, expected a name, a path, tables, or rows of your own")

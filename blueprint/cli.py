@@ -40,19 +40,17 @@ class Lazy(click.Group):
 
 CLASS_COMMANDS = {
     "grade": Command("class_grade:grade", "Mark what students handed in, with feedback, flags and a report."),
-    "regrade": Command("class_grade:regrade", "Mark it again by another key or grading policy: who changes, and why."),
-    "make": Command(
-        "class_make:make_class", "Make a worksheet with inputs of their own for each student, and the key."
-    ),
+    "regrade": Command("class_grade:regrade", "Mark it again by another key or policy: who changes, and why."),
+    "make": Command("class_make:make_class", "Make a worksheet for each student, and the key."),
     "preview": Command("class_make:preview_class", "Show which blanks a class would have, and how answers are spread."),
     "report": Command("class_grade:report", "Write a page on how a class did: marks, blanks, mistakes, flags."),
-    "show": Command("class_make:show", "Show one student's inputs and answers, or write a lost file again."),
+    "show": Command("class_make:show", "Show one student's answers, or write a lost file again."),
 }
 """By name where a command lies, and what it does."""
 
 
 LAB_COMMANDS = {
-    "cart-pole": Command("lab:cart_pole", "Balance a pole by PPO, A2C or REINFORCE; any minibatch is a workbook."),
+    "cart-pole": Command("lab:cart_pole", "Balance a pole; any minibatch is a workbook."),
 }
 """By name where a command lies, and what it does."""
 
@@ -78,22 +76,20 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 COMMANDS = {
     "build": Command("build:build", "Write a workbook, and have every formula of it recalculated."),
     "check": Command("check:check", "Hold workbooks against torch, cell by cell."),
-    "compare": Command("compare:compare", "Say where two frameworks' dumps of one step part, and by which convention."),
+    "compare": Command("compare:compare", "Say where two frameworks' dumps of one step part, and why."),
     "diff": Command("diff:diff", "Say where two workbooks part, and what follows from it."),
     "explain": Command("explain:explain", "Show where one number comes from, step by step."),
     "import": Command("import_:import_", "Make a workbook of a few tokens of a training minibatch."),
     "inspect": Command("inspect:inspect_dump", "Say what a dump of a training step holds."),
     "list": Command("list:list_numbers", "Name the numbers that workbooks can be built from."),
     "numbers": Command("numbers:numbers", "Write all numbers of a workbook as a TOML file."),
-    "page": Command("page:page", "Write a book as one page for the browser, which computes every number by itself."),
+    "page": Command("page:page", "Write a book as one page for the browser."),
     "presets": Command("presets:presets", "List the libraries whose conventions can be chosen."),
     "rebuild": Command("rebuild:rebuild", "Write a fresh workbook from what is typed in an edited one."),
-    "run": Command(
-        "run:run", "Train a small policy by RLHF, for several KL coefficients; any iteration is a workbook."
-    ),
-    "serve": Command("serve:serve", "Serve the page of a book for a lecture: you lead, phones follow and vote."),
+    "run": Command("run:run", "Train a small policy by RLHF; any iteration is a workbook."),
+    "serve": Command("serve:serve", "Serve the page of a book for a lecture that phones follow."),
     "verify": Command("verify:verify", "Compute a real minibatch again, and say what went wrong first."),
-    "worksheet": Command("worksheet:worksheet_", "Write a worksheet: a workbook with blanks for a student to fill in."),
+    "worksheet": Command("worksheet:worksheet_", "Write a workbook with blanks for a student to fill in."),
     "which": Command("which:which", "Print what each library computes of the same batch."),
 }
 """By name where a command lies, and what it does."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
-from blueprint.cli import main
+from blueprint.cli import CLASS_COMMANDS, COMMANDS, LAB_COMMANDS, Command, main
 from blueprint.inputs import names
 from blueprint.page.read import read
 from tests.commands import run_command
@@ -45,11 +46,28 @@ def test_other_numbers_give_a_file_of_their_name(folder: Path) -> None:
     assert sorted(path.name for path in folder.glob("*.xlsx")) == ["mine.xlsx", "very-very-sleepy.xlsx"]
 
 
+def test_numbers_are_named_first_or_by_their_option(folder: Path) -> None:
+    """As in `page`, `serve` and `explain`."""
+    assert run_command("build", "very-very-sleepy", "--no-proof", "-o", "first.xlsx").exit_code == 0
+    assert run_command("build", *SMALL, "--no-proof", "-o", "option.xlsx").exit_code == 0
+    assert run_command("diff", "first.xlsx", "option.xlsx").exit_code == 0
+    assert (
+        run_command("worksheet", "very-very-sleepy", "--blanks", "1", "--no-proof", "-o", "sheet.xlsx").exit_code == 0
+    )
+
+
 def test_several_values_are_set_and_the_last_one_wins() -> None:
     settings = ["ppo.gamma=0.5", "ppo.gae_lambda=0.25", "ppo.gamma=0.75"]
     assert run_command("build", *SMALL, *(word for each in settings for word in ("--set", each))).exit_code == 0
     found = read(Path("very-very-sleepy.xlsx"))
     assert [found["gamma"].item(), found["gae_lambda"].item()] == [0.75, 0.25]
+
+
+@pytest.mark.parametrize("commands", [COMMANDS, CLASS_COMMANDS, LAB_COMMANDS])
+def test_what_commands_do_is_told_whole_on_80_columns(commands: Mapping[str, Command]) -> None:
+    """Click ends what is longer in three dots: it leaves two columns free, and six beside the names."""
+    room = 80 - 2 - 6 - max(map(len, commands))
+    assert [name for name, each in commands.items() if len(each.says) > room] == []
 
 
 def test_list_names_what_can_be_built() -> None:
@@ -92,7 +110,7 @@ def test_a_file_that_is_there_is_replaced_when_that_is_asked_for(folder: Path) -
     [
         (["buld"], "No such command 'buld'. (Did you mean one of: 'build', 'rebuild'?)"),
         (["build", "--nubers", "default"], "No such option '--nubers'. Did you mean '--numbers'?"),
-        (["build", "default"], "Got unexpected extra argument (default)"),
+        (["build", "default", "grpo"], "Got unexpected extra argument (grpo)"),
     ],
 )
 def test_a_slip_of_the_keys_is_named(arguments: list[str], sentence: str) -> None:

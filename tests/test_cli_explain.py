@@ -55,6 +55,11 @@ def test_it_prints_what_the_book_explains(default: Book) -> None:
     assert told.startswith("episode n = 1, position t = 5: reads “very”, writes “very”, m = 1\n")
 
 
+@pytest.mark.parametrize("named", ["advantages@n=1,t=5", "advantages@episode=1,token=5"])
+def test_a_cell_is_asked_for_by_the_name_that_worksheets_print(default: Book, named: str) -> None:
+    assert printed(named) == str(default.explain("advantages", n=1, t=5))
+
+
 def test_what_the_page_writes_in_column_4_is_what_token_4_is(default: Book) -> None:
     """The help promises it: column 4 reads the last word of the prompt and writes the first of the response."""
     prompt = default.values[default.blocks["given"]][0]

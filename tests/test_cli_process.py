@@ -65,6 +65,16 @@ def test_a_console_without_greek_letters_is_no_obstacle(encoding: str) -> None:
     assert Path("γ.xlsx").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="PowerShell closes no streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_is_no_obstacle(folder: Path, closed: str) -> None:
+    """Python has no stream there at all, and a sentence about it was a traceback."""
+    words = f"{sys.executable} -m blueprint {' '.join(SMALL)} --no-proof -o closed.xlsx {closed}"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert zipfile.is_zipfile(folder / "closed.xlsx")
+
+
 def test_without_the_engine_it_builds_and_says_so(folder: Path) -> None:
     stub = folder / "stub"
     stub.mkdir()

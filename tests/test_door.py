@@ -168,6 +168,9 @@ def test_a_worksheet_of_a_book(book: bp.Book) -> None:
         (lambda book, at: book.save(at), "is a directory: give the name of a file, such as"),
         (lambda book, at: bp.worksheet("default"), "book: found 'default', expected a book, as in bp.worksheet(bp.build("),  # type: ignore[arg-type]
         (lambda book, at: bp.build(3), "numbers: found 3, expected a name, a path, tables, or rows of your own"),
+        (lambda book, at: bp.build("default", set={3: 4}), "set: found {3: 4}, expected other values by key: set={"),  # type: ignore[dict-item]
+        (lambda book, at: bp.build("default", set={"ppo.gamma": None}), "ppo.gamma: found nothing, expected a number, a word"),
+        (lambda book, at: book.explain(None), "None: ask for a block by its name, or for a cell by its address, such as"),
     ],
 )  # fmt: skip
 def test_a_wrong_line_is_refused_and_writes_nothing(

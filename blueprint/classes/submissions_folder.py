@@ -42,6 +42,8 @@ LONGEST_LIST = 1_000_000
 """Bytes of the list at the end of an archive in the archive: one of millions of entries fills memory before one is unpacked."""
 LITTER = re.compile(r"(?:^|/)(?:__MACOSX/|\._|~\$|\.~lock\.|\.DS_Store$|Thumbs\.db$|desktop\.ini$)|/$", re.IGNORECASE)
 """What systems and programs leave beside files, and folders."""
+WORKBOOKS = (".xlsx", ".ods")
+"""Endings of a worksheet that is named by itself."""
 _PARTICIPANT = re.compile(r"(?:^|/)[^/]*_(\d+)_assignsubmission_(?:file|onlinetext)")
 _IN_MEMORY = 1 << 20
 _LONGEST_END = (1 << 16) + 200
@@ -82,9 +84,9 @@ def submission_of(name: str) -> str:
 
 
 def collect(source: Path) -> Iterator[Collected]:
-    """Yields every file in a folder, or in a zip, in the order of their names.
+    """Yields every file in a folder, or in a zip, in the order of their names; of a workbook, which is a zip, too, itself alone.
 
-    Raises ClassError where the source is neither, or holds too many.
+    Raises ClassError where the source is none of these, or holds too many.
     """
     if source.is_dir():
         yield from _Collecting(source).folder()
@@ -93,6 +95,9 @@ def collect(source: Path) -> Iterator[Collected]:
         raise ClassError(
             f"{source} is a pipe or a device: give a folder, or the zip that the platform lets you download"
         )
+    if source.exists() and source.suffix.lower() in WORKBOOKS:
+        yield from _Collecting(source.parent).alone(source)
+        return
     try:
         with source.open("rb") as file:
             if not zipfile.is_zipfile(file):
@@ -132,6 +137,10 @@ class _Collecting:
         for error in unread:
             says = f"the folder {_unreadable(error)}"
             yield from self._one(_Entry(self._name(Path(error.filename)), 0, None, BytesIO, says))
+
+    def alone(self, path: Path) -> Iterator[Collected]:
+        """Yields one file of the folder: somebody's worksheet that came later."""
+        yield from self._taken([self._in_folder(path)], deeper=False)
 
     def _name(self, path: Path) -> str:
         return encodable(path.relative_to(self._source).as_posix())

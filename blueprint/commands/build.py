@@ -42,6 +42,7 @@ def _nothing_collected() -> Iterator[None]:
 
 
 @click.command(epilog=EXAMPLES)
+@options.SOURCE
 @options.of_numbers
 @click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]")
 @click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")
@@ -49,6 +50,7 @@ def _nothing_collected() -> Iterator[None]:
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 @_nothing_collected()
 def build(
+    source: str | None,
     numbers: str,
     overrides: tuple[str, ...],
     output: Path | None,
@@ -57,8 +59,11 @@ def build(
     force: bool,
     **chosen: str | None,
 ) -> None:
-    """Write a workbook, and have every formula of it recalculated."""
-    loaded = options.chosen(numbers, overrides, chosen)
+    """Write a workbook, and have every formula of it recalculated.
+
+    NUMBERS are a name of `blueprint list` or a file.toml, the same as with --numbers.
+    """
+    loaded = options.chosen(options.meant(source, numbers), overrides, chosen)
     path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name.replace('/', '-')}.xlsx")
     refuse_target(path, force)
     with errors.ending_in(errors.Ended, NoNumber, before="nothing was written: "):

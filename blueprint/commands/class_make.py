@@ -25,7 +25,7 @@ from blueprint.classes.making import (
 from blueprint.classes.one_student import key_of, shown, written_again
 from blueprint.classes.roster import Student, read_roster
 from blueprint.commands import console, errors, options
-from blueprint.inputs import load, read, toml_of
+from blueprint.inputs import counted, load, read, toml_of
 from blueprint.quoting import table, unquoted
 
 PREVIEW_EXAMPLES = """\b
@@ -190,7 +190,7 @@ def _class_told(made: Made, output: Path, students: list[Student], teacher: bool
     files = f"{KEY} (keep it to yourself), {MANIFEST}, {STRESS}{f', {TEACHER}' if teacher else ''}"
     return "\n".join(
         [
-            f"{output}: {len(students):,} students, {len(key.blanks)} blanks each{again}",
+            f"{output}: {counted(len(students), 'student')}, {counted(len(key.blanks), 'blank')} each{again}",
             *(f"  {line}" for line in table(rows)),
             f"varies: {', '.join(key.vary)}",
             *(f"Note: {warning}" for warning in made.warnings),

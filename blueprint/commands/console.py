@@ -105,7 +105,7 @@ def _tell_result(book: Book) -> None:
     shown = book.show(result)
     say(f"{title} {shown.value:.6g}: {shown.equation}\n  {shown.numbers}")
     for part in book.blueprint.parts:
-        say(f"  {float(book.values.cell(part)) + 0.0:>10.6f}  {part.about.meaning}")
+        say(f"  {round(float(book.values.cell(part)), 6) + 0.0:>10.6f}  {part.about.meaning}")
 
 
 @contextmanager

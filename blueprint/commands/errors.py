@@ -93,6 +93,7 @@ class Door(click.Group):
     ) -> click.Context:
         """Reads the command line; --help and --version print at once."""
         words = [*args]  # click takes them out of the list
+        have_streams()
         with answering(lambda: "blueprint"), quoting_shortly(words):
             context = super().make_context(info_name, args, parent, **more)
         context.meta[WORDS] = words
@@ -104,6 +105,13 @@ class Door(click.Group):
         answers = answering(lambda: ctx.invoked_subcommand or "blueprint")
         with interrupted.while_working(), answers, ended_by_signals(), quoting_shortly(ctx.meta.get(WORDS, [])):
             return super().invoke(ctx)
+
+
+def have_streams() -> None:
+    """Lets what is printed to a stream that was closed (`>&-`, a service) end in nothing, before another file takes its number."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 @contextmanager

@@ -28,6 +28,10 @@ BY_MEANING = {
     "episode": "--episode", "environment": "--environment", "position": "--token", "step": "--step", "token id": "--word",
 }  # fmt: skip
 """The options for axes of these meanings; any other goes by its letter, with --at."""
+LETTERS = {
+    "episode": "n", "environment": "n", "response": "n", "token": "t", "position": "t", "decision": "t", "step": "t", "word": "v",
+}  # fmt: skip
+"""What a cell's name may say for a letter: advantages@episode=1,token=5."""
 TOKEN = (
     "The column: the number t above the columns of the sheets. It counts positions, not response tokens: "
     "in the default numbers, column 4 reads the last token of the prompt and writes the first response token."
@@ -88,15 +92,16 @@ def explain(
 ) -> None:
     """Show where one number comes from, step by step, down to what is typed.
 
-    What is asked for is a block, by its name (advantages) or symbol (A); or a cell of the workbook, by its address
-    ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file; NUMBERS are a name of `blueprint list`
-    or a file.toml, the same as with --numbers.
+    What is asked for is a block, by its name (advantages) or symbol (A), one cell of it (advantages@n=1,t=5), or a cell of
+    the workbook, by its address ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file; NUMBERS
+    are a name of `blueprint list` or a file.toml, the same as with --numbers.
 
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
     """
     *files, what = arguments
-    members = _members({"n": episode, "t": token, "v": word}, others)
+    what, in_its_name = _named_cell(what)
+    members = _members({"n": episode, "t": token, "v": word}, [*others, *in_its_name])
     book = _book(files, what, {name: value for name, value in options.items() if value}, reveal)
     if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
         _check(book.block_named(what), members, book)
@@ -141,6 +146,19 @@ def _book(files: list[str], what: str, options: dict[str, Any], reveal: bool) ->
 
 def _are_numbers(text: str) -> bool:
     return text.lower().endswith(".toml") or built_in_file(text) is not None
+
+
+def _named_cell(what: str) -> tuple[str, list[str]]:
+    """Parts the name of a cell, as worksheets print it (advantages@n=1,t=5), into that of its block and its members."""
+    name, at, members = what.partition("@")
+    if not at or "!" in what:
+        return what, []
+    parts = [each.partition("=") for each in members.split(",")]
+    errors.require(
+        all(letter.strip() and member.strip() for letter, _, member in parts),
+        f"{what}: after @ write letters, equals signs and members, as in advantages@n=1,t=5",
+    )
+    return name, [f"{LETTERS.get(letter.strip(), letter)}={member}" for letter, _, member in parts]
 
 
 def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[str, int | str]:

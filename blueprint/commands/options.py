@@ -9,6 +9,8 @@ import click
 from blueprint.commands import errors
 from blueprint.inputs import Numbers, load
 
+SOURCE = click.argument("source", required=False, metavar="[NUMBERS]")
+"""Which numbers are meant, by their name alone: what --numbers says, too; `meant` takes both."""
 KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
 """The keys of a numbers file that options set, where they are called otherwise."""
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -101,6 +103,15 @@ def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int 
     if blanks_file:
         return tuple((each.title, each.weight) for each in asked_from(blanks_file))
     return blanks or (None if topic else 12)
+
+
+def meant(source: str | None, numbers: str) -> str:
+    """Returns the numbers that are named first or by --numbers; refuses two that differ."""
+    errors.require(
+        source is None or numbers in ("default", source),
+        f"{source} and --numbers {numbers} both say which numbers: leave one out",
+    )
+    return source or numbers
 
 
 def chosen(numbers: str, overrides: tuple[str, ...], changes: dict[str, str | None]) -> Numbers:

@@ -51,13 +51,10 @@ def book_asked_for(
     source: str | None, numbers: str, overrides: tuple[str, ...], chosen: dict[str, str | None]
 ) -> tuple[Book, str]:
     """Returns the book that is asked for, and a name for a file of it."""
-    errors.require(
-        source is None or numbers in ("default", source),
-        f"{source} and --numbers {numbers} both say which numbers: leave one out",
-    )
+    numbers = options.meant(source, numbers)
     if source is not None and source.lower().endswith(".xlsx"):
         return _of_file(source, overrides, chosen), str(Path(source).with_suffix(""))
-    loaded = options.chosen(source or numbers, overrides, chosen)
+    loaded = options.chosen(numbers, overrides, chosen)
     with errors.ending_in(errors.Ended, NoNumber, before="nothing was written: "):
         return Book(blueprint_of(loaded)), loaded.name.replace("/", "-")
 

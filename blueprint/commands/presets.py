@@ -37,8 +37,7 @@ def presets(name: str | None, keys: bool) -> None:
 
 def _head(kind: Kind) -> None:
     """Prints of which kind of workbook the presets below are, and how one is built."""
-    names = list(kind.built_in())
-    built_in = kind.name if kind.name in names else next(iter(names), "FILE")
+    built_in = kind.usual() or "FILE"
     of = "" if built_in == "default" else f" --numbers {built_in}"
     click.echo(f"{kind.title[0].upper()}{kind.title[1:]}: blueprint build{of} --preset NAME")
 

@@ -22,14 +22,17 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
+@click.argument("sources", nargs=-1, metavar="[NUMBERS]…")
 @click.option("--numbers", multiple=True, metavar="NAME|FILE", help="The batch, as in `build`; may be repeated.")
 @click.option("--compare", metavar="A,B,…", help="The presets that stand beside the default  [default: all]")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
-def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, ...]) -> None:
+def which(sources: tuple[str, ...], numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, ...]) -> None:
     """Print what each library computes of the same batch, and why they differ: a page in Markdown.
 
+    NUMBERS are batches, by a name of `blueprint list` or as a file.toml, the same as with --numbers.
     Settings of your own, such as --set ppo.gamma=1, stand in the table as a row "yours".
     """
+    numbers = (*sources, *numbers)
     options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
     arguments = [word for option, values in options.items() for value in values for word in (option, value)]
     kinds_asked = {level_of(load(each)).kind for each in numbers}

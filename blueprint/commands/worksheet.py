@@ -31,6 +31,7 @@ Exit codes: 0 written; 1 written, but not every formula was proved; 2 wrong use.
 
 
 @click.command("worksheet", epilog=EXAMPLES)
+@options.SOURCE
 @options.of_numbers
 @click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]")
 @options.TOPIC
@@ -58,6 +59,7 @@ Exit codes: 0 written; 1 written, but not every formula was proved; 2 wrong use.
 )
 @click.option("--force", is_flag=True, help="Replace files that are there already.")
 def worksheet_(
+    source: str | None,
     numbers: str,
     overrides: tuple[str, ...],
     output: Path | None,
@@ -79,7 +81,7 @@ def worksheet_(
     files = Files(output or Path("worksheet.xlsx"), answers, paper)
     _refuse(files, force)
     with errors.ending_in(errors.Ended, NoNumber, before="nothing was written: "):
-        made = _made(numbers, overrides, more)
+        made = _made(options.meant(source, numbers), overrides, more)
     formulas = made.book.save(files.sheet)
     if answers:
         made.filled_in.save(answers)

@@ -416,6 +416,8 @@ def is_address(text: str, blocks: Mapping[str, Block], members: Iterable[str]) -
 
 GREEK = {"beta": "β", "delta": "δ", "epsilon": "ε", "gamma": "γ", "lambda": "λ", "rho": "ρ", "tau": "τ"}
 """Letters by their names, as people type them."""
+MISTYPED = 0.75
+"""How alike a name and what was typed are where letters were mistyped, and no other word was meant."""
 _CELL_ALONE = re.compile(r"\$?[A-Za-z]{1,3}\$?[1-9][0-9]*")
 """An address without its sheet."""
 
@@ -425,6 +427,8 @@ def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
 
     Raises NotationError, with the nearest names, if there is none, or if a symbol stands for several.
     """
+    if not isinstance(text, str):
+        raise NotationError(f"{text!r}: ask for a block by its name, or for a cell by its address, such as 'Loss!N51'")
     by_symbol = [block for block in blocks.values() if block.symbol == text and not block.link]
     by_name = [block for name, block in blocks.items() if _in_small_letters(name) == _in_small_letters(text)]
     matching = [blocks[text]] if text in blocks else by_symbol or by_name
@@ -444,12 +448,15 @@ def _near(plain: str, blocks: Mapping[str, Block]) -> list[str]:
     """Returns up to three names that may be meant: by a Greek letter, by letters, or by a word of what it means or of its name."""
     by_letter = [name for name, block in blocks.items() if plain in GREEK and block.symbol == GREEK[plain]]
     by_plain = {_in_small_letters(name): name for name in blocks}
-    close = [by_plain[each] for each in get_close_matches(plain, by_plain, 3)]
+    alike = [by_plain[each] for each in get_close_matches(plain, by_plain, 3)]
+    mistyped = get_close_matches(plain, by_plain, 1, MISTYPED)
+    ends = [name for name in sorted(blocks, key=len) if name.endswith(f"_{plain}") and "." not in name]  # total_loss
     parts = sorted((by_plain[each] for each in by_plain if plain in each.split("_")), key=len)
     word = re.compile(rf"\b{re.escape(plain)}\b", re.IGNORECASE)
     said = [name for name, block in blocks.items() if plain and word.search(block.about.meaning)]
     meant = sorted(said, key=lambda name: not blocks[name].axes)  # a row comes before a setting of it
-    return (by_letter or close or [*dict.fromkeys([*meant[:1], *parts])])[:3]
+    by_word = [*dict.fromkeys([*ends, *meant[:1], *parts])]
+    return (by_letter or (alike if mistyped or not ends else []) or by_word)[:3]
 
 
 def nothing_at(address: Address, blocks: Mapping[str, Block], spots: Spots, linked: bool) -> str:

@@ -132,6 +132,14 @@ class Preset:
     whitens: str = "batch"
 
 
+class UnknownPreset(NumbersError):
+    """There is no preset of a name among those of a level; hint: which one may be meant, or which there are."""
+
+    def __init__(self, name: str, hint: str, why: str = "unknown,"):
+        super().__init__(f"preset {unquoted(name)}: {why} {hint}")
+        self.name, self.hint = name, hint
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """Settings, and the presets that give each of them a value; the first preset is the default.
@@ -158,7 +166,7 @@ class Catalogue:
             known = list(self.presets)
             begun = " or ".join(each for each in known if name and each.startswith(name.lower()))
             hint = suggestion(begun or nearest(name.lower(), known), known)
-            raise NumbersError(f"preset {unquoted(name)}: unknown, {hint}")
+            raise UnknownPreset(name, hint)
         return self.presets[name]
 
 

@@ -39,6 +39,8 @@ def counted(number: int, noun: str) -> str:
 def shown(value: object) -> str:
     """Spell a value as TOML would, shortened; lists and tables are only named."""
     match value:
+        case None:
+            return "nothing"
         case bool():
             return str(value).lower()
         case int() if value.bit_length() > 64:  # Python refuses to print whole numbers of thousands of digits

@@ -167,10 +167,13 @@ def check_vocabulary(words: Sequence[str]) -> None:
     """Check that a sheet can tell the words of a vocabulary apart."""
     seen: dict[str, str] = {}
     for word in words:
-        twin = seen.setdefault(word.casefold(), word)
-        if twin is not word:
+        twin = seen.get(word.casefold())
+        if twin == word:
+            raise refusal("text.vocabulary", f"{shown(word)} twice", "each token once")
+        if twin is not None:
             # MATCH does not tell capitals from small letters, so it would find the first for both.
             raise refusal("text.vocabulary", f"{shown(twin)} and {shown(word)}", "tokens that differ by more than case")
+        seen[word.casefold()] = word
 
 
 def check_known(where: str, word: str, words: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from blueprint.inputs.catalogue import OFF
+from blueprint.inputs.catalogue import OFF, UnknownPreset
 from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
 from blueprint.inputs.level import Draft, Level, Numbers, Settings, Values
 from blueprint.inputs.toml_file import Source, leaves, overridden, read, scalar, tables_of
@@ -51,8 +51,20 @@ def load(
 
 
 def _made(found: Source, overrides: Mapping[str, Any] | Sequence[str]) -> Numbers:
-    drafted = draft(found, overridden(found.raw, overrides))
-    return drafted.level.make(drafted)
+    try:
+        drafted = draft(found, overridden(found.raw, overrides))
+        return drafted.level.make(drafted)
+    except UnknownPreset as error:
+        if not (kind := _with_preset(error.name)):
+            raise
+        numbers = f", as in the numbers {kind.usual()}" if kind.usual() else ""
+        raise UnknownPreset(error.name, error.hint, f"it is one of {kind.title}{numbers};") from None
+
+
+def _with_preset(name: str) -> Any:
+    """Return the first kind of workbook that has a preset of a name, None if there is none."""
+    levels = ((kind, kind.chooses()) for kind in kinds())
+    return next((kind for kind, level in levels if level is not None and name in level.presets().presets), None)
 
 
 def draft(found: Source, changed: Sequence[str]) -> Draft:

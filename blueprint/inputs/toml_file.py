@@ -205,7 +205,8 @@ def _plain(key: str, value: Any) -> Any:
             return [_plain(key, each) for each in several]
         case str() | bool() | int() | float() as one:
             return one
-    raise NumbersError(f"{unquoted(key)}: found {type(value).__name__}, expected a number, a word, a list or a table.")
+    found = "nothing" if value is None else type(value).__name__
+    raise NumbersError(f"{unquoted(key)}: found {found}, expected a number, a word, a list or a table.")
 
 
 _UNREADABLE: dict[type[Exception], str] = {

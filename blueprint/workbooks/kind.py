@@ -101,6 +101,11 @@ class Kind:
         """Return the first level at which presets can be chosen, None if there is none."""
         return next((level for level in map(self.level, self.levels) if level.presets), None)
 
+    def usual(self) -> str:
+        """Return the built-in numbers that show the kind: those of its name, or else the first; "" where it has none."""
+        names = self.built_in()
+        return self.name if self.name in names else next(iter(names), "")
+
     def built_in(self) -> dict[str, Path]:
         """Return the built-in numbers files by name, the default first; one in a folder is called by both, `pipeline/sft`."""
         if not self.numbers:

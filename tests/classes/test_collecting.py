@@ -87,6 +87,16 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes | None, sa
         list(collect(tmp_path / "s.zip"))
 
 
+@pytest.mark.parametrize("name", ["4711.xlsx", "late.ODS"])
+def test_a_workbook_by_itself_is_one_submission(tmp_path: Path, name: str) -> None:
+    """A workbook is a zip, too, and what is in it was marked as so many submissions."""
+    with zipfile.ZipFile(tmp_path / name, "w") as target:
+        target.writestr("[Content_Types].xml", b"types")
+    (tmp_path / "beside.xlsx").write_bytes(b"of another student")
+    (found,) = collect(tmp_path / name)
+    assert (found.name, found.content, found.refused) == (name, (tmp_path / name).read_bytes(), "")
+
+
 def test_of_files_that_are_not_taken_the_list_is_kept(tmp_path: Path) -> None:
     store = submissions_folder.Store(tmp_path)
     link = submissions_folder.Collected("link.xlsx", b"", None, refused="it is a link, which is not followed")

@@ -191,6 +191,49 @@ def test_typing_changes_what_hangs_on_it_and_comes_back(opened: Opened) -> None:
     assert page.inner_text("#result") == before
 
 
+@pytest.mark.parametrize(
+    ("typed", "came_to", "says"),
+    [
+        ("0.25", 0.25, ""),
+        ("0,25", 0.25, ""),
+        ("−1e-3", -0.001, ""),
+        ("abc", 0.7, "type a number, such as 0.5"),
+        ("=1+1", 0.7, "type a number, such as 0.5"),
+        ("1e999", 0.7, "type a number, such as 0.5"),
+        ("off", 0.7, "type a number, such as 0.5"),
+    ],
+)
+def test_a_number_is_typed_as_people_write_it_and_nothing_else_is_taken(
+    opened: Opened, typed: str, came_to: float, says: str
+) -> None:
+    page = opened(page_text("default"))
+    page.evaluate("choose(byName['old.E'].number, 0)")
+    page.fill("#panel .typing input", typed)
+    page.press("#panel .typing input", "Enter")
+    assert page.evaluate("byName['old.E'].cells[0]") == pytest.approx(came_to)
+    found = page.evaluate("document.querySelector('#panel .typing input').validationMessage")
+    assert (found, page.errors) == (says, [])
+
+
+def test_a_number_out_of_its_range_is_not_taken(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    page.evaluate("choose(byName['gamma.yours'].number, 0)")
+    page.fill("#panel .typing input", "1.5")
+    page.press("#panel .typing input", "Enter")
+    assert page.evaluate("document.querySelector('#panel .typing input').validationMessage") == (
+        "type a number from 0 to 1"
+    )
+    assert page.evaluate("byName['gamma'].cells[0]") == pytest.approx(0.9)
+
+
+def test_a_wide_panel_on_a_phone_has_words_of_one_line(opened: Opened) -> None:
+    """Words that wrap behind the right edge made rows three lines high."""
+    page = opened(page_text("by-hand-bandit"), viewport={"width": 390, "height": 844})
+    heights = page.eval_on_selector_all(".box.wide tr td.told", "cells => cells.map(cell => cell.offsetHeight)")
+    assert heights
+    assert max(heights) < 30
+
+
 def test_a_slider_answers_at_once(opened: Opened) -> None:
     page = opened(page_text("default"))
     took = page.evaluate("""() => {

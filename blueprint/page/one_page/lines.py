@@ -262,11 +262,14 @@ class LineWriter(Claims):
         def back(wide: int) -> bool:  # a narrow cell has no arrow
             return row.back and wide >= look.CELL
 
+        def drawn(
+            number: float, decimals: int, wide: int
+        ) -> str:  # an arrow is of another font, and leaves a minus no room
+            return f"↖{number:.{decimals}f}".replace("-", "−") if back(wide) else f"{number:.{decimals}f}"
+
         def fits(decimals: int) -> bool:
             bold = {"bold": row.is_result or (row.result is None and bool(row.fills))}
-            return all(
-                self.ruler(f"{'↖' * back(wide)}{number:.{decimals}f}", bold) <= FULL * wide for number, wide in numbers
-            )
+            return all(self.ruler(drawn(number, decimals, wide), bold) <= FULL * wide for number, wide in numbers)
 
         def vanishes(decimals: int) -> bool:
             there = [number for number, _ in numbers if number != 0]
@@ -376,11 +379,21 @@ class LineWriter(Claims):
 
     def write_marks(self, line: Drawn) -> None:
         """Writes what marks numbers of a line: the one that counts is filled, one that is a constant is clipped."""
+        if any(isinstance(number, float) and -TOLERANCE < number < 0 for _, _, number in line.cells):
+            self.mark_nothing(line)
         counts: look.Properties = {"bg_color": look.COUNTS, "bold": True}
         clipped = counts | {"font_color": look.CLIPPED, "num_format": look.snipped(min(line.decimals, 2))}
         for said, name, style in ((line.row.clipped, "clipped", clipped), (line.row.fills, "counts", counts)):
             if said and all(read in self.blocks for _, read in term_of(said).leaves):
                 self.mark_where(said, line, f"{name} {line.decimals}", style)
+
+    def mark_nothing(self, line: Drawn) -> None:
+        """Takes the minus from numbers that are 0 but for the last bit, as 0.1 + 0.2 − 0.3 is: no −0.00."""
+        for _, cell, _ in line.cells:
+            nothing = f"ABS({grid.address(line.at, cell)})<{self.tolerance}"
+            positive = look.number(line.decimals).partition(";")[0]
+            shown = {"num_format": f"{positive};{positive}"}
+            self.mark((line.at, cell, line.at, cell), nothing, f"nothing {line.decimals}", shown)
 
     def mark_where(self, said: str, line: Drawn, name: str, style: look.Properties) -> None:
         """Marks the numbers of a line where a comparison holds, or where a block is 1; below the page it is calculated."""

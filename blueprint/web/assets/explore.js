@@ -183,13 +183,32 @@ function drawPanel() {
   panel.replaceChildren(make("div", {}, ...parts.slice(0, split < 0 ? undefined : split)), make("div", {}, ...(split < 0 ? [] : parts.slice(split))));
 }
 
+/* Reads a number as people write it: 0,5 and −3, too. */
+function numberIn(text) {
+  const plain = text.trim().replace("−", "-").replace(/^(-?\d*),(\d+)$/, "$1.$2");
+  return plain === "" || plain === "off" ? plain : Number(plain);
+}
+
+/* Says why a number is not taken. */
+function refusal({ limit, low, high }, number) {
+  if (number === "" || (number === "off" && limit)) return "";
+  if (!Number.isFinite(number)) return "type a number, such as 0.5";
+  return number < (low ?? -Infinity) || number > (high ?? Infinity) ? `type a number from ${low ?? "−∞"} to ${high ?? "∞"}` : "";
+}
+
 function typing(block, offset) {
   const value = block.cells[offset], words = block.choices === undefined ? null : [...blocks[block.choices].cells];
   const changed = !Object.is(value, block.given[offset]);
-  const change = (event) => { type(block.number, offset, event.target.value); drawSettings(); };
+  const change = ({ target }) => {
+    const free = words || block.text, typed = free ? target.value : numberIn(target.value), wrong = free ? "" : refusal(block, typed);
+    target.setCustomValidity(wrong);
+    if (wrong) return target.reportValidity();
+    type(block.number, offset, typed);
+    drawSettings();
+  };
   const field = words
     ? make("select", { onchange: change }, ...["", ...words].map((word) => make("option", { value: word, selected: word === value }, word)))
-    : make("input", { type: block.text ? "text" : "number", step: "any", min: block.low ?? null, max: block.high ?? null, value: brief(value) === "" ? "" : value, onchange: change });
-  const undo = changed ? [make("button", { onclick: () => { type(block.number, offset, String(block.given[offset]) === "NaN" ? "" : block.given[offset]); drawSettings(); } }, "as it was")] : [];
+    : make("input", { type: "text", inputmode: block.text ? null : "decimal", value: block.text || Number.isFinite(value) ? value : brief(value), onchange: change, oninput: ({ target }) => target.setCustomValidity("") });
+  const undo = changed ? [make("button", { onclick: () => { type(block.number, offset, block.given[offset]); drawSettings(); } }, "as it was")] : [];
   return make("p", { class: "typing" }, make("label", {}, "type your own ", field), ...undo);
 }

@@ -1,6 +1,6 @@
 "use strict";
 /* One page: the whole computation of the chosen group, as written arithmetic: a column for each token, one reads downwards. */
-const LETTERS = "ABCDEFGHIJ";
+const LETTERS = "ABCDEFGHIJ", ON_A_PHONE = 6; // columns that fit there, with the words beside them
 const pageTime = data.page?.time, pageGroup = data.page?.group;
 /* The group of the page: the chosen one, or the first where one does not choose among groups. */
 const hereGroup = () => (pageGroup !== undefined && columns.includes(pageGroup) ? state.at[columns.indexOf(pageGroup)] : 0);
@@ -120,7 +120,7 @@ function drawOverview() {
       table.append(...section.rows.map((row) => lineOf(row, strips)));
     }
     if (panel.below && boxes.length) boxes.at(-1).append(table);
-    else boxes.push(make("div", { class: "box" }, table));
+    else boxes.push(make("div", { class: wide > ON_A_PHONE ? "box wide" : "box" }, table));
   }
   const tile = ({ block, value, sign, words, model, groups }, family = null) => {
     if (groups && family === null) return axes[blocks[groups.blocks[0]].axes[0]].words.flatMap((_, i) => tile({ block, words, model, sign: i ? "+" : "=", groups }, i));

@@ -14,6 +14,7 @@ from blueprint.language import (
     Block,
     Sum,
     at_most,
+    block,
     equal,
     exp,
     filled,
@@ -200,6 +201,9 @@ WHY_OVERFLOW = (
     "For large x the naive form loses its digits instead: at x = 40 it says 0, and the loss is e^−40.",
 )
 
+AS_LARGE_AS_E_708 = "[>=1000000]0.0E+00;0.0000"
+"""The format of a row whose numbers may have 308 digits: no cell is as wide as those."""
+
 
 def overflow_sheet(given: Rows) -> tuple[Sheet, Mapping[Block, object]]:
     """Outlines the sheet; returns it, and what is typed on it."""
@@ -210,7 +214,9 @@ def overflow_sheet(given: Rows) -> tuple[Sheet, Mapping[Block, object]]:
         return LABELS.along(f"overflow.{name}", (c,), value)  # type: ignore[arg-type]
 
     held = row("held", minimum(-x[c], most))
-    e = row("exponential", exp(held[c]))
+    label = LABELS.labels.of("overflow.exponential")
+    e = block("overflow.exponential", (c,), label.symbol, label.meaning, reads=AS_LARGE_AS_E_708)
+    e[c] = exp(held[c])
     likely = row("sigmoid", 1 / (1 + e[c]))
     naive = row("naive", -log(likely[c]))
     right = row("right", -(maximum(0, -x[c]) + log(1 + exp(-abs(x[c])))))

@@ -196,7 +196,7 @@ def within(written: Sequence[Written], most: int | None) -> tuple[list[Written],
     ]
     cut = sum(len(each.tokens) > most for each in written)
     return kept, [
-        f"--most-tokens: {counted(cut, 'response')} cut to the first {most} tokens; lengths and loss are of these"
+        f"--most-tokens: {counted(cut, 'response')} cut to the first {counted(most, 'token')}; lengths and loss are of these"
     ]
 
 

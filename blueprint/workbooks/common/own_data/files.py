@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blueprint.files import content_of
-from blueprint.inputs import ROWS, NumbersError, data_in, name_of, nearest
+from blueprint.inputs import ROWS, NumbersError, data_in, name_of, nearest, shown
 from blueprint.quoting import printable, unquoted
 
 MOST_BYTES, MOST_ROWS = 64_000_000, 100_000
@@ -174,9 +174,7 @@ def _parsed(text: str, where: str) -> Any:
 
 def _record(found: Any, where: str) -> Record:
     if not isinstance(found, dict):
-        raise NumbersError(
-            f'{where}: found {type(found).__name__}, expected an object such as {{"prompt": "2 + 2", …}}.'
-        )
+        raise NumbersError(f'{where}: found {shown(found)}, expected an object such as {{"prompt": "2 + 2", …}}.')
     return Record(where, {str(key): value for key, value in found.items()})
 
 
@@ -236,8 +234,9 @@ def check_needed(names: Iterable[str], needed: Mapping[str, Sequence[str]], foun
     """Checks that nothing is missing. needed: what no file may lack, and by which columns it is told. Raises NumbersError."""
     for what, ways in needed.items():
         if not set(ways) & set(names):
+            columns = f" ({_listed(found)})" if found else ", since no row has any"
             raise NumbersError(
-                f"{name}: no column is called as a {what} is ({_listed(found)}); say which one is: --column {what}=NAME."
+                f"{name}: no column is called as a {what} is{columns}; say which one is: --column {what}=NAME."
             )
 
 
