@@ -153,6 +153,7 @@ SLIPS: Mistakes = {
     "logp": (
         ("the last token of each response left out, as where the pad is the end of a text and is masked", {"mask": "no_last"}),
         ("the first token of each response left out", {"mask": "no_first"}),
+        ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),
         ("the token behind each response counted, too", {"mask": "one_more"}),
         ("the prompt counted, too", {"mask": "text"}),
         ("prompt and pads counted, too", {"mask": "all"}),
