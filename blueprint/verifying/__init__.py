@@ -1,5 +1,6 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
+from blueprint.verifying.broadcast import tries as of_broadcast
 from blueprint.verifying.compare import (
     DIFFERS,
     NEEDS_OTHERS,
@@ -192,6 +193,7 @@ __all__ = [
     "mistakes_in",
     "multiplied",
     "named_first",
+    "of_broadcast",
     "of_equations",
     "of_other_axes",
     "of_what_is_read",

@@ -51,6 +51,7 @@ from blueprint.verifying import (
     factor_of,
     mistakes_in,
     multiplied,
+    of_broadcast,
     of_equations,
     of_what_is_read,
     off_by,
@@ -299,6 +300,7 @@ def tries(
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
+        yield list(of_broadcast(EQUATIONS, settings, (name,), ("score",), batch.pairs))
         yield from of_what_is_read(EQUATIONS, settings, name, ("score",))
         yield list(_fitted(batch, settings, name, given))
 

@@ -35,6 +35,7 @@ from blueprint.verifying import (
     extremes,
     mistakes_in,
     multiplied,
+    of_broadcast,
     of_equations,
     of_what_is_read,
     off_by,
@@ -228,6 +229,7 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
         yield _of_each_loss(batch, settings, lambda use: _of_ratio(use, name))
+        yield _of_each_loss(batch, settings, lambda use: of_broadcast(EQUATIONS, use, (row,), stands, batch.pairs))
     if not share:
         stages = (of_what_is_read(EQUATIONS, use, row, stands, signs=False) for use in uses(batch, settings))
         for both in zip(*stages, strict=True):

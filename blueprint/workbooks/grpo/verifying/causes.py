@@ -122,7 +122,7 @@ def tries(
 
 
 def _other_groups(step: GroupedStep, settings: Settings) -> Iterator[Try]:
-    """Yields groups of another size, as where prompts and responses are exchanged in a shape, side by side in the rollout and not."""
+    """Yields groups of another size, side by side or not, as where prompts and responses are exchanged in a shape."""
     count, prompts = len(step.mask), len(step.sizes)
     for size in (each for each in range(2, count // 2 + 1) if count % each == 0 and each * prompts != count):
         yield Try(f"groups of {size} rows side by side", settings, {"groups": ("rows", count // size)})
