@@ -403,6 +403,12 @@ def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells:
             yield "it is taken off 1", Op("sub", (Constant(1), expr))
 
 
+def plain_of(equations: Equations, name: str) -> Expr | None:
+    """Returns the equation of a row without what is switched off; None where it has none, or more than one."""
+    definitions = equations.rows[name].definitions
+    return without_constants(definitions[0].expr, constant_rows(equations)) if len(definitions) == 1 else None
+
+
 def meaning_of(equations: Equations, name: str) -> str:
     """Returns what a row is called, and in words."""
     return _meaning(equations, name)

@@ -41,6 +41,7 @@ from blueprint.verifying.equations import (
     changes_of_form,
     meaning_of,
     only_picks,
+    plain_of,
     reaches,
     read_from,
     to,
@@ -390,6 +391,21 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
                     yield label, {name: _becomes(own, kept), reader: _becomes(later, made)}
 
 
+def _taken_much_later(of: Way) -> Iterator[Labelled]:
+    """Yields what a row adds or takes off as done behind a row that is made of it, however far behind."""
+    equations = of.equations
+    for name in of.plain:
+        own = _own(equations, name)
+        for kept, op, other in _parts(plain_of(equations, name)):
+            along = {*_axes(other)}
+            rows = [each for each in of.rows if each != name and along <= {*equations.rows[each].axes}]
+            for reader in (each for each in rows if along and op in ("add", "sub") and name in _made_of(of, each)):
+                later = _own(equations, reader)
+                label = f"{text(other)} comes in behind {reader}, not in {name}: ({reader}) {SIGNS[op]} {text(other)}"
+                if later is not None:
+                    yield label, {name: _becomes(own, kept), reader: _becomes(later, Op(op, (later, other)))}
+
+
 def _joined(later: Expr, other: Expr, op: str) -> Iterator[tuple[Expr, str]]:
     """Yields what two come to by every operation, and how that is said; with the first last, too, where that is another number."""
     for then, sign in SIGNS.items():
@@ -471,6 +487,6 @@ def _becomes(own: Expr | None, other: Expr) -> Change:
 
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
     _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _taken_later, _squared_before,
-    _summed_before, _put_around, _sign_turned, _bounds_exchanged,
+    _summed_before, _put_around, _sign_turned, _bounds_exchanged, _taken_much_later,
 )  # fmt: skip
 """The likelier first."""
