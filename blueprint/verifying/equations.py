@@ -7,7 +7,7 @@ What stands in another place counts, too: the row before or behind, a mask that 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from blueprint.language import (
     Reduce,
     Ref,
     equal,
+    exp,
     reading,
     rebuilt,
     text,
@@ -49,6 +50,14 @@ MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
 SIDES = ("chosen", "rejected")
 MODELS = ("policy", "reference")
+AROUND: Mapping[str, Callable[[Expr], Expr]] = {
+    "σ of it is taken first, as if it were log-odds": lambda x: Op(
+        "div", (Constant(1), Op("add", (Constant(1), exp(-x))))
+    ),
+    "it is held between −1 and 1": lambda x: Op("maximum", (Constant(-1), Op("minimum", (Constant(1), x)))),
+    "what is below 0 counts as 0": lambda x: Op("maximum", (Constant(0), x)),
+}
+"""Functions that somebody may put around a number."""
 
 
 class Changed(NamedTuple):

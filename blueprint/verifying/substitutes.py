@@ -16,7 +16,6 @@ from blueprint.language import (
     Position,
     Reduce,
     Ref,
-    exp,
     reading,
     rebuilt,
     text,
@@ -36,6 +35,7 @@ from blueprint.misconceptions.rewriting import (
 )
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
+    AROUND,
     alike,
     changes_of,
     changes_of_form,
@@ -456,15 +456,6 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
                     yield said, {name: _becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
 
 
-AROUND: Mapping[str, Callable[[Expr], Expr]] = {
-    "σ of it is taken first, as if it were log-odds": lambda x: Op(
-        "div", (Constant(1), Op("add", (Constant(1), exp(-x))))
-    ),
-    "it is held between −1 and 1": lambda x: Op("maximum", (Constant(-1), Op("minimum", (Constant(1), x)))),
-    "what is below 0 counts as 0": lambda x: Op("maximum", (Constant(0), x)),
-}
-
-
 def _put_around(of: Way) -> Iterator[Labelled]:
     """Yields a function around every row."""
     equations, way = of.equations, of.plain
@@ -487,6 +478,6 @@ def _becomes(own: Expr | None, other: Expr) -> Change:
 
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
     _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _taken_later, _squared_before,
-    _summed_before, _put_around, _sign_turned, _bounds_exchanged, _taken_much_later,
+    _summed_before, _put_around, _taken_much_later, _sign_turned, _bounds_exchanged,
 )  # fmt: skip
 """The likelier first."""

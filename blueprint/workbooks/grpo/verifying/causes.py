@@ -17,6 +17,7 @@ from blueprint.verifying import (
     multiplied,
     of_equations,
     of_other_axes,
+    of_other_order,
     of_what_is_read,
     on_the_line,
     straight_line,
@@ -112,6 +113,7 @@ def tries(
     yield list(INSTEAD.of_presets(settings, read))
     if name in MADE and not name.startswith("clip."):  # one change of whatever kind comes before two of them
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
+        yield list(of_other_order(EQUATIONS, settings, MADE[name], _known(name)))
         yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
     yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
