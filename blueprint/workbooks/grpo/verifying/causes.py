@@ -18,6 +18,7 @@ from blueprint.verifying import (
     of_equations,
     of_other_axes,
     of_other_order,
+    of_other_words,
     of_what_is_read,
     on_the_line,
     straight_line,
@@ -114,6 +115,7 @@ def tries(
     if name in MADE and not name.startswith("clip."):  # one change of whatever kind comes before two of them
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
         yield list(of_other_order(EQUATIONS, settings, MADE[name], _known(name)))
+        yield of_other_words(EQUATIONS, INSTEAD, settings, read, MADE[name], _known(name))
         yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
     yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
