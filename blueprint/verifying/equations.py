@@ -56,6 +56,7 @@ AROUND: Mapping[str, Callable[[Expr], Expr]] = {
     ),
     "it is held between −1 and 1": lambda x: Op("maximum", (Constant(-1), Op("minimum", (Constant(1), x)))),
     "what is below 0 counts as 0": lambda x: Op("maximum", (Constant(0), x)),
+    "its sign alone is taken": lambda x: Op("sub", (Op("less", (Constant(0), x)), Op("less", (x, Constant(0))))),
 }
 """Functions that somebody may put around a number."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from blueprint.language import Axis, Block, Count, Expr, Op, Position, Reduce, Ref, walk
+from blueprint.language import Axis, Block, Constant, Count, Expr, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.language.blocks import Definition
 from blueprint.misconceptions.rewriting import Change, is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations
@@ -31,6 +31,7 @@ def tries(
     found = (
         _through(equations, plain),
         _averaged_first(equations, plain, of.masks),
+        _normalised(equations, plain, of.masks),
         _summed_after(equations, way, of.masks),
     )
     for label, changes in (each for some in found for each in some):
@@ -70,15 +71,20 @@ def _averaged_first(equations: Equations, plain: Mapping[str, Expr], masks: tupl
         whole = equations.rows[name].definitions[0].expr
         for part in _read_here(own).values():
             mask = next((each for each in there if each.axes == part.block.axes and len(each.axes) > 1), None)
-            if mask is not None and not part.block.typed and part.block.name not in masks:
+            if not part.block.typed and part.block.name not in masks:
                 for says, block in _means(part, mask):
                     instead = Ref(block, tuple(map(Position, block.axes)))
                     label = f"{part.block.name} is averaged {says} before {name} reads it"
                     yield label, {name: to(whole, put(own, part, instead))}
 
 
-def _means(part: Ref, mask: Block) -> Iterator[tuple[str, Block]]:
-    """Yields the means of a row of tokens over what counts."""
+def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
+    """Yields the mean of a row; of one of tokens those over what counts."""
+    if mask is None:
+        sizes = [Count("size", axis) for axis in part.block.axes]
+        every = Op("div", (Reduce("sum", part.block.axes, part), sizes[0])) if len(sizes) == 1 else None
+        yield from [("over all", _made(part.block, (), every))] if every is not None else []
+        return
     first, *rest = mask.axes
     counts = Ref(mask, part.at)
     whole = Op("mul", (counts, part))
@@ -89,6 +95,28 @@ def _means(part: Ref, mask: Block) -> Iterator[tuple[str, Block]]:
     yield "over all tokens", _made(part.block, (), every)
     total = Reduce("sum", (first,), Ref(of_rows, (Position(first),)))
     yield "over each response and over all", _made(part.block, (), Op("div", (total, Count("size", first))))
+
+
+def _normalised(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
+    """Yields a row less its mean over all, and that divided by its deviation, where neither should be done."""
+    there = [equations.rows[each] for each in masks if each in equations.rows]
+    for name, own in plain.items():
+        row = equations.rows[name]
+        if not row.axes or name in masks or any(each is row for each in equations.reads(row)):
+            continue
+        here, whole = tuple(map(Position, row.axes)), row.definitions[0].expr
+        mask = next((each for each in there if each.axes == row.axes), None)
+        counts = _made(row, row.axes, Constant(1) if mask is None else Ref(mask, here))
+        kept = Op("mul", (Ref(counts, here), Ref(_made(row, row.axes, own), here)))
+        count = Reduce("sum", row.axes, Ref(counts, here))
+        mean = _made(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
+        off = _made(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
+        square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
+        spread = _made(
+            row, (), sqrt(Op("div", (square, Op("maximum", (Op("sub", (count, Constant(1))), Constant(1))))))
+        )
+        yield f"{name} is taken less its mean over all", {name: to(whole, Ref(off, here))}
+        yield f"{name} is whitened over all", {name: to(whole, Op("div", (Ref(off, here), Ref(spread, ()))))}
 
 
 def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) -> Iterator[Labelled]:
