@@ -1,5 +1,6 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
+from blueprint.verifying.broadcast import tries as of_broadcast
 from blueprint.verifying.compare import (
     DIFFERS,
     NEEDS_OTHERS,
@@ -46,7 +47,9 @@ from blueprint.verifying.in_memory import (
 )
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
+from blueprint.verifying.other_order import tries as of_other_order
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
+from blueprint.verifying.other_words import tries as of_other_words
 from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
@@ -192,8 +195,11 @@ __all__ = [
     "mistakes_in",
     "multiplied",
     "named_first",
+    "of_broadcast",
     "of_equations",
     "of_other_axes",
+    "of_other_order",
+    "of_other_words",
     "of_what_is_read",
     "off_by",
     "on_the_line",

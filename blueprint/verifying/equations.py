@@ -14,7 +14,6 @@ from typing import NamedTuple
 from blueprint.language import (
     Block,
     Constant,
-    Count,
     Edge,
     Expr,
     Op,
@@ -23,10 +22,8 @@ from blueprint.language import (
     Ref,
     equal,
     exp,
-    less,
-    log,
+    reading,
     rebuilt,
-    sqrt,
     text,
     walk,
 )
@@ -39,18 +36,29 @@ from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.other_cells import (
     going_on,
+    is_here,
     moved,
     other_masks,
     other_places_of_masks,
     other_side,
     places,
-    running,
+    read,
 )
+from blueprint.verifying.other_operations import constants, factors_of, is_square, means, operations, sizes
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
 SIDES = ("chosen", "rejected")
 MODELS = ("policy", "reference")
+AROUND: Mapping[str, Callable[[Expr], Expr]] = {
+    "σ of it is taken first, as if it were log-odds": lambda x: Op(
+        "div", (Constant(1), Op("add", (Constant(1), exp(-x))))
+    ),
+    "it is held between −1 and 1": lambda x: Op("maximum", (Constant(-1), Op("minimum", (Constant(1), x)))),
+    "what is below 0 counts as 0": lambda x: Op("maximum", (Constant(0), x)),
+    "its sign alone is taken": lambda x: Op("sub", (Op("less", (Constant(0), x)), Op("less", (x, Constant(0))))),
+}
+"""Functions that somebody may put around a number."""
 
 
 class Changed(NamedTuple):
@@ -110,7 +118,7 @@ def extremes(of: Definitions, settings: Mapping[str, float | str], name: str) ->
     """Yields the largest and the smallest in the place of the mean that a row is."""
     row = of.under(settings).rows[name]
     for own in (each.expr for each in row.definitions):
-        for says, made in _means(own):
+        for says, made in means(own):
             yield Try(f"another equation of {name}: {says}", settings, {"equations": {name: to(own, made)}})
 
 
@@ -240,9 +248,10 @@ def every_change(
         yield from (*other_places_of_masks(own, masks), *other_masks(own, equations, masks), *moved(own, name, side))
         return
     yield from ((each.says, each.expr) for each in changed(own))
-    yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
-    yield from _others(equations, name, wanted, own, masks)
-    yield from (*_operations(own), *_constants(own), *_means(own), *going_on(own, name, equations))
+    yield from sizes(own, scaled=not _scales_one(equations, name, wanted))
+    yield from _means_of_what_counts(own, equations, masks)
+    yield from (*_both_others(equations, name, wanted, own), *_others(equations, name, wanted, own, masks))
+    yield from (*operations(own), *constants(own), *means(own), *going_on(own, name, equations))
     if name in masks or (name in wanted and not equations.rows[name].axes):
         yield "1 is divided by it", Op("div", (Constant(1), own))
         yield "it is taken off 1", Op("sub", (Constant(1), own))
@@ -287,42 +296,40 @@ def read_from(expr: Expr, names: Names) -> Expr:
     return rebuilt(expr, lambda inner: read_from(inner, names))
 
 
-def _sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
-    """Yields the whole and each part of it doubled, halved, squared, with the other sign; and the largest for a sum.
-
-    A factor that is doubled doubles the product: only that is. scaled: whether the whole is, or the one row that reads it.
-    """
-    parts = [node for node in walk(expr) if node is not expr and isinstance(node, Ref | Op | Reduce)]
-    parts.sort(key=lambda node: not isinstance(node, Ref))
-    factors = {id(each) for whole in walk(expr) for each in [*_factors(whole)][whole is not expr :]}
-    turned = {id(each.args[1]) for each in walk(expr) if isinstance(each, Op) and each.name in ("add", "sub")}
-    for said, part in [("it", expr), *((text(node), node) for node in parts if not _is_test(expr, node))]:
-        if scaled if part is expr else id(part) not in factors:
-            yield f"{said} is doubled", put(expr, part, Op("mul", (Constant(2), part)))
-            yield f"{said} is halved", put(expr, part, Op("div", (part, Constant(2))))
-            if id(part) not in turned:
-                yield f"{said} is taken with the other sign", put(expr, part, Op("neg", (part,)))
-        yield f"{said} is squared", put(expr, part, Op("mul", (part, part)))
-        if isinstance(part, Ref) and not is_setting(part.block):
-            yield f"the size of {said} is taken, without its sign", put(expr, part, Op("abs", (part,)))
-    if any(isinstance(node, Op) and node.name == "log" for node in walk(expr)):
-        yield "its logarithms are to base 2", Op("div", (expr, log(Constant(2))))
-    for node in walk(expr):
-        if isinstance(node, Reduce) and node.name == "sum":
-            yield "the largest is taken, not the sum", put(expr, node, Reduce("max", node.axes, node.body))
-            for axis in node.axes:
-                yield f"it is divided by all {axis.plural}", put(expr, node, Op("div", (node, Count("size", axis))))
+def _means_of_what_counts(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields the mean over what a mask counts in the place of a sum."""
+    above = {id(part.args[0]) for part in walk(expr) if isinstance(part, Op) and part.name == "div"}
+    once = {source(equations.rows[each]): each for each in masks[::-1] if each in equations.rows}
+    sums = [each for each in walk(expr) if isinstance(each, Reduce) and each.name == "sum"]
+    for part in (each for each in sums if id(each) not in above):
+        for mask in (equations.rows[each] for each in once.values()):
+            at = next((ref.at for ref in read(part.body) if ref.block.axes == mask.axes and is_here(ref)), None)
+            if at is not None and not _is_count(part, masks):
+                count = Reduce("sum", part.axes, Ref(mask, at))
+                yield f"it is divided by {text(count)}", put(expr, part, Op("div", (part, count)))
 
 
-def _factors(expr: Expr) -> Iterator[Expr]:
-    """Yields the whole and everything in it that multiplies or divides the whole."""
-    yield expr
-    match expr:
-        case Op("mul" | "div" | "neg", args):
-            for part in args:
-                yield from _factors(part)
-        case Reduce("sum", _, body):
-            yield from _factors(body)
+def _is_count(part: Reduce, masks: tuple[str, ...]) -> bool:
+    """Tells whether a sum is the number of what counts itself."""
+    return isinstance(part.body, Ref) and part.body.block.name in masks
+
+
+def _both_others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields other rows of both sides, or of both models, in the place of two that are read: what is compared is another thing."""
+    refs = {node.block.name: node for node in walk(expr) if isinstance(node, Ref)}
+    for one, two in (SIDES, MODELS):
+        tails = [each.partition(".")[2] for each in refs if each.startswith(f"{one}.")]
+        for tail in (each for each in tails if f"{two}.{each}" in refs):
+            parts = [refs[f"{head}.{tail}"].block for head in (one, two)]
+            near = [each for each in equations.made_of(wanted) if each.startswith(f"{one}.")]
+            near.sort(key=lambda each: (-len(equations.made_of((each,))), each))
+            nearest = [each.partition(".")[2] for each in near]
+            for other in (each for each in nearest if each != tail and f"{two}.{each}" in equations.rows):
+                rows = [equations.rows[f"{head}.{other}"] for head in (one, two)]
+                alike = all(_of_one_shape(row, part) for row, part in zip(rows, parts, strict=True))
+                if alike and name not in equations.made_of((f"{one}.{other}", f"{two}.{other}")):
+                    made = reading(expr, dict(zip(parts, rows, strict=True)))
+                    yield f"{rows[0].name} and {rows[1].name} are read, not {parts[0].name} and {parts[1].name}", made
 
 
 def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> bool:
@@ -336,24 +343,8 @@ def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> boo
     (reader,) = equations.rows[readers[0]].definitions
     if isinstance(reader.expr, Ref):  # it repeats the row, and is not changed itself
         return _scales_one(equations, readers[0], wanted)
-    read = [node for node in walk(reader.expr) if isinstance(node, Ref) and node.block is row]
-    return len(read) == 1 and any(node is read[0] for node in _factors(reader.expr))
-
-
-def _means(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the largest and the smallest in the place of a mean."""
-    for part in walk(expr):
-        match part:
-            case Op("div", (Reduce("sum", axes, body), _)):
-                bodies = [body]
-            case Reduce("sum", axes, Op("mul", args)):
-                bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*running(each)}]
-            case _:
-                continue
-        for body in bodies:
-            yield f"the largest of {text(body)} is taken", put(expr, part, Reduce("max", axes, body))
-            least = Op("neg", (Reduce("max", axes, Op("neg", (body,))),))
-            yield f"the smallest of {text(body)} is taken", put(expr, part, least)
+    here = [node for node in walk(reader.expr) if isinstance(node, Ref) and node.block is row]
+    return len(here) == 1 and any(node is here[0] for node in factors_of(reader.expr))
 
 
 def _others(
@@ -381,16 +372,9 @@ def _others(
             yield f"{other} is read, not {part.block.name}", _put_in_square(expr, part, made)
 
 
-def _is_square(expr: Expr) -> bool:
-    match expr:
-        case Op("mul", (Ref() as left, Ref() as right)):
-            return left.block is right.block and left.at == right.at
-    return False
-
-
 def _put_in_square(expr: Expr, part: Ref, other: Expr) -> Expr:
     """Replaces a part; of x·x both, since a square is written once."""
-    if _is_square(expr) and isinstance(expr, Op):
+    if is_square(expr) and isinstance(expr, Op):
         return Op("mul", (other, other)) if any(each is part for each in expr.args) else expr
     return other if expr is part else rebuilt(expr, lambda inner: _put_in_square(inner, part, other))
 
@@ -424,7 +408,7 @@ def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells:
     """Yields the changes of an equation of a row, by its name, that say nothing of other rows; cells: also of where it reads."""
     if expr is not None:
         yield from ((each.says, each.expr) for each in changed(expr))
-        yield from (*_sizes(expr, scaled=True), *_operations(expr), *_constants(expr))
+        yield from (*sizes(expr, scaled=True), *operations(expr), *constants(expr))
     if expr is not None and cells:
         yield from (*moved(expr, name, None), *other_places_of_masks(expr, masks))
         if name in masks:
@@ -432,66 +416,11 @@ def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells:
             yield "it is taken off 1", Op("sub", (Constant(1), expr))
 
 
+def plain_of(equations: Equations, name: str) -> Expr | None:
+    """Returns the equation of a row without what is switched off; None where it has none, or more than one."""
+    definitions = equations.rows[name].definitions
+    return without_constants(definitions[0].expr, constant_rows(equations)) if len(definitions) == 1 else None
+
+
 def _of_one_shape(one: Block, other: Block) -> bool:
     return one is not other and one.axes == other.axes and not one.text and bool(one.axes) and not is_setting(one)
-
-
-def _is_test(expr: Expr, part: Expr) -> bool:
-    """Whether a part is what a branch is taken by."""
-    return any(isinstance(node, Op) and node.name in BRANCHES and node.args[0] is part for node in walk(expr))
-
-
-BRANCHES = ("where", "choose", "is_off")
-OPERATIONS = ("add", "sub", "mul", "div")
-COMPARED = {"less": "at_most", "at_most": "less"}
-HALF = Op("div", (Constant(1), Constant(2)))
-
-
-def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields another operation or function in the place of one, and an ε that stands elsewhere."""
-    for part in walk(expr):
-        others = list[Expr]()
-        match part:
-            case Op(name, (left, right)) if name in OPERATIONS:
-                if not _is_square(part):  # less itself, or divided by itself, it is a number
-                    others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
-                    others += [Op("div", (right, left)), Op("sub", (right, left))] if name in ("mul", "add") else []
-                    alone = name == "div" and not (isinstance(right, Ref) and is_setting(right.block))
-                    others += [right] if alone else []
-                if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
-                    others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
-            case Op("maximum" | "minimum" as name, args):
-                least = Op("minimum" if name == "maximum" else "maximum", args)
-                others += [least, *([Op("neg", (least,))] if all(isinstance(each, Ref) for each in args) else [])]
-            case Op("less" | "at_most" as name, args):
-                others += [Op(COMPARED[name], args)]
-            case Op("exp", (inner,)):
-                others += [log(1 + inner), 1 + inner, exp(inner) - 1]
-            case Op("log", (inner,)):
-                others += [exp(inner), log(1 + inner)]
-                match inner:
-                    case Op("add", (Constant(1), rest)):  # a library has one function for ln(1 + x)
-                        others += [rest, exp(rest)]
-            case Op("abs", (inner,)):
-                others += [Op("sub", (less(0, inner), less(inner, 0)))]  # of 0 it is 0
-            case Reduce("max", axes, Ref() as body):
-                others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
-        for other in others:
-            yield f"{text(other)} stands where {text(part)} should", put(expr, part, other)
-
-
-def _constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields other numbers in the place of one that is written: 0, ½, 1, 2, one more, twice."""
-    for part in walk(expr):
-        if isinstance(part, Constant) and isinstance(part.value, int):
-            for other in (
-                Constant(0),
-                HALF,
-                Constant(1),
-                Constant(2),
-                Constant(part.value + 1),
-                Constant(part.value - 1),
-                Constant(2 * part.value),
-                Constant(-part.value),
-            ):
-                yield f"{text(other)} stands for {text(part)} in {text(expr)}", put(expr, part, other)

@@ -2,10 +2,12 @@
 each, or over all of both.
 
 Where a row along one axis, [q], sums along another one, [q, i], the same along the first is a row [i], and over both a number. What
-the row is made of is laid out so, too, where it is itself along the first axis: the mean from which a spread is taken.
+the row is made of is laid out so, too, where it is itself along the first axis: the mean from which a spread is taken. And where
+a number sums along both, the same along one of them is a row, as the mean and the spread of each group for those of the batch.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 
 from blueprint.language import Axis, Block, Count, Expr, Op, Position, Reduce, Ref, rebuilt, walk
 from blueprint.language.blocks import Definition
@@ -14,6 +16,7 @@ from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
+NO_SIZES: Mapping[str, Expr] = MappingProxyType({})
 
 
 def tries(
@@ -23,7 +26,7 @@ def tries(
     equations = of.under(settings)
     asked = [each for each in wanted if each in equations.rows]
     way = list(dict.fromkeys(row for each in asked for row in equations.on_the_way(each, known)))
-    for label, changes in _along_others(equations, way, of.counts):
+    for label, changes in (*_along_others(equations, way, of.counts), *_along_one(equations, way, of.counts)):
         yield Try(label, settings, {"equations": changes})
 
 
@@ -37,7 +40,7 @@ def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axi
         for across in _summed(row, row.axes[0]):
             yield from _only_the_sum(row, across)
             laid = _Laid(row.axes[0], across, counts)
-            readers = [each for each in way if any(read is row for read in equations.reads(equations.rows[each]))]
+            readers = _readers(equations, way, row)
             for over, says in (((across,), f"of each {across.meaning}"), ((), "of all")):
                 other = laid.out(row, over)
                 there = [each for each in readers if {*row.axes, *over} <= {*equations.rows[each].axes}]
@@ -45,7 +48,52 @@ def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axi
                     continue
                 for which in [there, *([each] for each in there if len(there) > 1)]:
                     label = f"{name} is taken {says}, not of each {row.axes[0].meaning}, in {' and '.join(which)}"
-                    yield label, dict.fromkeys(which, _read_instead(row, other))
+                    yield label, dict.fromkeys(which, _read_instead({row: other}))
+                    if any(_counts(equations.rows[each], across, counts) for each in which):
+                        every = Count("size", row.axes[0])
+                        size = every if over else Op("mul", (every, Count("size", across)))
+                        change = _read_instead(
+                            {row: other}, {each: size for each, axis in counts.items() if axis is across}
+                        )
+                        yield f"{label}, and divided by as many", dict.fromkeys(which, change)
+
+
+def _readers(equations: Equations, way: list[str], row: Block) -> list[str]:
+    return [each for each in way if any(read is row for read in equations.reads(equations.rows[each]))]
+
+
+def _counts(row: Block, axis: Axis, counts: Mapping[str, Axis]) -> bool:
+    """Tells whether an equation reads how many there are along an axis."""
+    refs = (node for of in row.definitions for node in walk(of.expr) if isinstance(node, Ref))
+    return any(counts.get(each.block.name) is axis for each in refs)
+
+
+def _along_one(equations: Equations, way: list[str], counts: Mapping[str, Axis]) -> Iterator[Labelled]:
+    """Yields numbers that sum along two axes as rows along either; alone, and with all that they are made of, as a whitening."""
+    for name in way:
+        row = equations.rows[name]
+        for along, across in _both_summed(row):
+            laid = _Divided(along, across, counts)
+            other, rows = laid.out(row), laid.rows
+            there = [each for each in _readers(equations, way, row) if along in equations.rows[each].axes]
+            if other is row or not there:
+                continue
+            label = f"{name} is taken of each {along.meaning}, not of all, in {' and '.join(there)}"
+            yield label, dict.fromkeys(there, _read_instead({row: other}))
+            if len(rows) > 1:
+                made = " and ".join(each.name for each in rows if not each.axes and each is not row)
+                yield f"{label}{', and so ' * bool(made)}{made}", dict.fromkeys(there, _read_instead(rows))
+
+
+def _both_summed(row: Block) -> list[tuple[Axis, Axis]]:
+    """Returns the two axes along which a number sums, in either order."""
+    sums = (node for of in row.definitions for node in walk(of.expr) if isinstance(node, Reduce))
+    axes = (
+        {}
+        if row.axes or len(row.definitions) != 1
+        else dict.fromkeys(each.axes for each in sums if len(each.axes) == 2)
+    )
+    return [both for one, two in axes for both in ((one, two), (two, one))]
 
 
 def _summed(row: Block, along: Axis) -> list[Axis]:
@@ -77,12 +125,14 @@ def _becomes(own: Expr, other: Expr) -> Change:
     return lambda expr, names: other if expr is own else expr
 
 
-def _read_instead(row: Block, other: Block) -> Change:
-    """Makes a change of an equation: another row is read in the place of one."""
+def _read_instead(others: Mapping[Block, Block], sizes: Mapping[str, Expr] = NO_SIZES) -> Change:
+    """Makes a change of an equation: other rows are read in the place of some; sizes: by number that is read, another one."""
 
     def change(expr: Expr, names: Names) -> Expr:
-        if isinstance(expr, Ref) and expr.block is row:
+        if isinstance(expr, Ref) and (other := others.get(expr.block)) is not None:
             return Ref(other, tuple(map(Position, other.axes)))
+        if isinstance(expr, Ref) and expr.block.name in sizes:
+            return sizes[expr.block.name]
         return rebuilt(expr, lambda inner: change(inner, names))
 
     return change
@@ -128,6 +178,42 @@ class _Laid:
             case Reduce(name, (axis,), body) if own and axis is self.across:
                 return Reduce(name, inner, self._expr(body, other, over, own))
         return rebuilt(expr, lambda part: self._expr(part, other, over, own))
+
+
+class _Divided:
+    """Lays numbers that sum along two axes out along one, with all rows that are made of them. rows: by row what it is then."""
+
+    def __init__(self, along: Axis, across: Axis, counts: Mapping[str, Axis]):
+        self.along, self.across, self.counts, self.rows = along, across, counts, dict[Block, Block]()
+
+    def out(self, block: Block) -> Block:
+        """Returns a row with another one for each number that it is made of; itself where it is made of none."""
+        if block in self.rows or len(block.definitions) != 1:
+            return self.rows.get(block, block)
+        expr = block.definitions[0].expr
+        sums = not block.axes and any(
+            isinstance(node, Reduce) and {*node.axes} == {self.along, self.across} for node in walk(expr)
+        )
+        if not sums and not {self.along, self.across} <= {*block.axes}:
+            return block
+        read = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref))
+        if sums or any(self.out(each) is not each for each in read if each is not block):
+            self.rows[block] = _made(
+                block, (self.along,) if sums else block.axes, self._expr(expr, block if sums else None)
+            )
+        return self.rows.get(block, block)
+
+    def _expr(self, expr: Expr, number: Block | None) -> Expr:
+        """number: the one whose equation it is; it counts what is along the other axis then."""
+        match expr:
+            case Reduce(name, axes, body) if number is not None and {*axes} == {self.along, self.across}:
+                return Reduce(name, (self.across,), self._expr(body, number))
+            case Ref(block):
+                if number is not None and block.name in self.counts:
+                    return Count("size", self.across)
+                made = self.out(block)
+                return expr if made is block else Ref(made, tuple(map(Position, made.axes)))
+        return rebuilt(expr, lambda part: self._expr(part, number))
 
 
 def _made(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:

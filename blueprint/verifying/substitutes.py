@@ -16,7 +16,6 @@ from blueprint.language import (
     Position,
     Reduce,
     Ref,
-    exp,
     reading,
     rebuilt,
     text,
@@ -36,11 +35,13 @@ from blueprint.misconceptions.rewriting import (
 )
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
+    AROUND,
     alike,
     changes_of,
     changes_of_form,
     meaning_of,
     only_picks,
+    plain_of,
     reaches,
     read_from,
     to,
@@ -148,6 +149,7 @@ def _otherwise(way: Way, block: Block) -> Iterator[tuple[str, Change]]:
     yield "it is halved", _for(block, lambda ref: Op("div", (ref, two)))
     yield "it is squared", _for(block, lambda ref: Op("mul", (ref, ref)))
     yield "it is taken with the other sign", _for(block, lambda ref: Op("neg", (ref,)))
+    yield from ((says, _for(block, made)) for says, made in AROUND.items())
     for other in alike(way.equations, way.wanted, block):
         row = way.equations.rows[other]
         yield f"{other} is taken", _for(block, lambda ref, row=row: Ref(row, ref.at) if reaches(row, ref) else ref)  # type: ignore[misc]
@@ -390,6 +392,36 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
                     yield label, {name: _becomes(own, kept), reader: _becomes(later, made)}
 
 
+def _factor_elsewhere(of: Way) -> Iterator[Labelled]:
+    """Yields a coefficient of one term as that of another, or of both."""
+    for name in of.plain:
+        for kept, op, factor in _parts(own := _own(of.equations, name)):
+            readers = _readers(of.equations, of.plain, name, factor) if is_setting(factor.block) else []
+            for reader in readers:
+                later = of.equations.rows[reader].definitions[0].expr
+                refs = {node.block.name: node for node in walk(later) if isinstance(node, Ref)}
+                for other in (each for each in refs if each in of.equations.rows and each != name):
+                    made = _becomes(later, put(later, refs[other], Op(op, (refs[other], factor))))
+                    said = f"{text(factor)} is a coefficient of {other} in {reader}"
+                    yield f"{said}, not of {name}", {name: _becomes(own, kept), reader: made}
+                    yield f"{said}, too, not of {name} alone", {reader: made}
+
+
+def _taken_much_later(of: Way) -> Iterator[Labelled]:
+    """Yields what a row adds or takes off as done behind a row that is made of it, however far behind."""
+    equations = of.equations
+    for name in of.plain:
+        own = _own(equations, name)
+        for kept, op, other in _parts(plain_of(equations, name)):
+            along = {*_axes(other)}
+            rows = [each for each in of.rows if each != name and along <= {*equations.rows[each].axes}]
+            for reader in (each for each in rows if along and op in ("add", "sub") and name in _made_of(of, each)):
+                later = _own(equations, reader)
+                label = f"{text(other)} comes in behind {reader}, not in {name}: ({reader}) {SIGNS[op]} {text(other)}"
+                if later is not None:
+                    yield label, {name: _becomes(own, kept), reader: _becomes(later, Op(op, (later, other)))}
+
+
 def _joined(later: Expr, other: Expr, op: str) -> Iterator[tuple[Expr, str]]:
     """Yields what two come to by every operation, and how that is said; with the first last, too, where that is another number."""
     for then, sign in SIGNS.items():
@@ -401,7 +433,7 @@ def _joined(later: Expr, other: Expr, op: str) -> Iterator[tuple[Expr, str]]:
 SIGNS = {"add": "+", "sub": "−", "mul": "·", "div": "/"}
 
 
-def _parts(expr: Expr | None) -> Iterator[tuple[Expr, str, Expr]]:
+def _parts(expr: Expr | None) -> Iterator[tuple[Expr, str, Ref]]:
     """Yields of x ∘ y both, x first; and y first, too, where the order is the same."""
     match expr:
         case Op("add" | "sub" | "mul" | "div" as op, (left, right)):
@@ -440,15 +472,6 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
                     yield said, {name: _becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
 
 
-AROUND: Mapping[str, Callable[[Expr], Expr]] = {
-    "σ of it is taken first, as if it were log-odds": lambda x: Op(
-        "div", (Constant(1), Op("add", (Constant(1), exp(-x))))
-    ),
-    "it is held between −1 and 1": lambda x: Op("maximum", (Constant(-1), Op("minimum", (Constant(1), x)))),
-    "what is below 0 counts as 0": lambda x: Op("maximum", (Constant(0), x)),
-}
-
-
 def _put_around(of: Way) -> Iterator[Labelled]:
     """Yields a function around every row."""
     equations, way = of.equations, of.plain
@@ -471,6 +494,6 @@ def _becomes(own: Expr | None, other: Expr) -> Change:
 
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
     _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _taken_later, _squared_before,
-    _summed_before, _put_around, _sign_turned, _bounds_exchanged,
+    _summed_before, _put_around, _factor_elsewhere, _taken_much_later, _sign_turned, _bounds_exchanged,
 )  # fmt: skip
 """The likelier first."""

@@ -126,7 +126,7 @@ MISTAKES = {
                                                                   mask_by(-1)),
     "the first token is left out": Mistake(PLAIN, "chosen.logp", "the first token of each response left out",
                                            otherwise(given=without_first)),
-    "a mean for the sum": Mistake(PLAIN, "chosen.logp", "logp.of = mean", otherwise(sums=mean_of_tokens)),
+    "a mean for the sum": Mistake(PLAIN, "chosen.logp", "divided by Σ_t response.tokens", otherwise(sums=mean_of_tokens)),
     "a mean over padded columns": Mistake(PLAIN, "chosen.logp", "", otherwise(sums=mean_of_columns)),
     "log-probs of the token before": Mistake(PLAIN, "chosen.logp", "the policy's log-probs one position late",
                                              shifted("per_token_logps", 1)),

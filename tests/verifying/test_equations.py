@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.language import text, typed
-from blueprint.verifying import VerifyOptions, Ways, choose, of_equations, read_dumps
+from blueprint.verifying import (
+    NO_RESULTS,
+    PLAIN,
+    Again,
+    Given,
+    Settings,
+    VerifyOptions,
+    Ways,
+    choose,
+    of_equations,
+    read_dumps,
+)
 from blueprint.verifying.constant_rows import constant_rows, source, without_constants, without_ones
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
@@ -105,9 +117,13 @@ def test_what_is_kept_changes_no_number() -> None:
     path = sorted((REAL / "trl_grpo" / "grpo").iterdir())[-1]
     (batch,) = read_dumps([path])[0]
     trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions())  # type: ignore[arg-type]
-    anew = replace(
-        trial, recompute=lambda batch, settings, ways, given: trial.recompute(batch, settings, without(ways), given)
-    )
+
+    def recompute(
+        batch: Any, settings: Settings, ways: Ways = PLAIN, given: Given = NO_RESULTS, sized: bool = False
+    ) -> Again:
+        return trial.recompute(batch, settings, without(ways), given, sized)
+
+    anew = replace(trial, recompute=recompute)
     every = [each for stage in trial.tries("total_loss") for each in stage]
     tried, settings = [each for each in every if "equations" in each.ways], [each for each in every if not each.ways]
     moved = 0

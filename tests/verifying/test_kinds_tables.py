@@ -152,7 +152,7 @@ def test_a_straight_line_is_found_and_said() -> None:
     ("way", "rows"),
     [
         ("", ["0110", "0001"]), ("no_last", ["0100", "0000"]), ("no_first", ["0010", "0000"]), ("one_more", ["0111", "0001"]),
-        ("all", ["1111", "1111"]),
+        ("later", ["0011", "0000"]), ("all", ["1111", "1111"]),
     ],
 )  # fmt: skip
 def test_which_tokens_count_by_mistake(way: str, rows: list[str]) -> None:

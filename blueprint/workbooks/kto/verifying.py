@@ -177,6 +177,7 @@ def _add_room(found: Again, known: Mapping[str, Array]) -> None:
 MASKS: tuple[tuple[str, Ways], ...] = (
     ("the last token of each response left out, as where the pad is the end of a text and is masked", {"mask": "no_last"}),
     ("the first token of each response left out", {"mask": "no_first"}),
+    ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),
     ("the token behind each response counted, too", {"mask": "one_more"}),
     ("prompt and pads counted, too", {"mask": "all"}),
     *((f"the {model}'s log-probs one position {how}", {"moved": {model: by}})

@@ -16,7 +16,7 @@ import numpy as np
 
 from blueprint.dumps import SIDES, Array, require
 from blueprint.inputs import LONGEST, Numbers
-from blueprint.language import Axis, at_most, constant, exp, less, log, where
+from blueprint.language import Axis, Sum, at_most, constant, exp, less, log, size, where
 from blueprint.misconceptions import becomes, equation, turned
 from blueprint.verifying import (
     NO_RESULTS,
@@ -51,7 +51,9 @@ from blueprint.verifying import (
     factor_of,
     mistakes_in,
     multiplied,
+    of_broadcast,
     of_equations,
+    of_other_order,
     of_what_is_read,
     off_by,
     parts_of,
@@ -93,8 +95,8 @@ TYPED = {
 EQUATIONS = Definitions(
     REWARD_MODEL, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, masks=("text.there",)
 )
-OF_PLACES = ("read.of", "read.here")
-"""Rows that say where a score is read."""
+OF_PLACES = ("read.of", "read.here", "score")
+"""Rows that say where a score is read, and the score."""
 AS_THEY_ARE = {"score.subtract": 0.0, "score.divide": 1.0}
 """What is logged of scores is of these as the model says them."""
 UNDERFLOW = 88.7
@@ -239,6 +241,12 @@ SLIPS: Mistakes = {
         ("the score read one token too early", {"moved": -1}),
         ("the score read one token too late", {"moved": 1}),
         ("the score read at the first token", {"first": True}),
+        ("the mean of the scores at all tokens of the text, not the last one", {"equations": {"score": equation(
+            lambda b: Sum(t, b["text.there"][n, t] * b["head"][n, t]) / Sum(t, b["text.there"][n, t]))}}),
+        ("the sum of the scores at all tokens of the text, not the last one", {"equations": {"score": equation(
+            lambda b: Sum(t, b["text.there"][n, t] * b["head"][n, t]))}}),
+        ("the mean of the scores at all positions, pads and all", {"equations": {"score": equation(
+            lambda b: Sum(t, b["head"][n, t]) / size(t))}}),
     ),
     "accuracy": (
         ("two equal scores counted as a success", {"equations": {
@@ -287,7 +295,7 @@ def tries(
         side = name.partition(".")[0]
         alone = f", on the {side} side alone"
         yield [Try(f"{each.label}{alone}", settings, {**each.ways, "only": side}) for each in both if each.ways]
-        yield list(of_equations(EQUATIONS, settings, OF_PLACES[-1], ("read.from",)))
+        yield list(of_equations(EQUATIONS, settings, "read.here", ("read.from",)))
         return
     read = [key for key in REWARD_MODEL if not key.startswith("score.")] if name in LOSSES else []
     known = [*_slips(batch, settings, name, whole), *INSTEAD.others(settings, read)]
@@ -299,6 +307,8 @@ def tries(
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
+        yield list(of_broadcast(EQUATIONS, settings, (name,), ("score",), batch.pairs))
+        yield list(of_other_order(EQUATIONS, settings, (name,), ("score",)))
         yield from of_what_is_read(EQUATIONS, settings, name, ("score",))
         yield list(_fitted(batch, settings, name, given))
 

@@ -173,6 +173,7 @@ SLIPS: Mistakes = {
         ("the token behind each text counted, too", {"mask": "one_more"}),
         ("the last token of each text left out, as where the end token is taken for a pad", {"mask": "no_last"}),
         ("the first token of each text left out", {"mask": "no_first"}),
+        ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),
         ("log-probs one position late against the mask", {"moved": 1}),
         ("log-probs one position early against the mask", {"moved": -1}),
     ),

@@ -21,6 +21,8 @@ from blueprint.verifying import (
     Settings,
     Try,
     named_first,
+    of_broadcast,
+    of_other_order,
     on_the_line,
     shown,
     straight_line,
@@ -433,5 +435,7 @@ def tries(
     yield [*of_places(rollout, settings, name), *of_results(rollout, name, settings)]
     if name == "advantages":
         yield list(of_some_steps(settings))
+    yield list(of_broadcast(EQUATIONS, settings, (MADE[name].row,), _known(name), len(rollout.at)))
+    yield list(of_other_order(EQUATIONS, settings, (MADE[name].row,), _known(name)))
     yield [each for stage in of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name)) for each in stage]
     yield [*of_fits(rollout, settings, name, given), *INSTEAD.of_presets(settings, settings_read(settings, name))]

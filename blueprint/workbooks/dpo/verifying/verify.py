@@ -35,7 +35,9 @@ from blueprint.verifying import (
     extremes,
     mistakes_in,
     multiplied,
+    of_broadcast,
     of_equations,
+    of_other_order,
     of_what_is_read,
     off_by,
     ragged,
@@ -153,6 +155,7 @@ SLIPS: Mistakes = {
     "logp": (
         ("the last token of each response left out, as where the pad is the end of a text and is masked", {"mask": "no_last"}),
         ("the first token of each response left out", {"mask": "no_first"}),
+        ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),
         ("the token behind each response counted, too", {"mask": "one_more"}),
         ("the prompt counted, too", {"mask": "text"}),
         ("prompt and pads counted, too", {"mask": "all"}),
@@ -227,7 +230,9 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
         yield _of_each_loss(batch, settings, lambda use: _of_ratio(use, name))
+        yield _of_each_loss(batch, settings, lambda use: of_broadcast(EQUATIONS, use, (row,), stands, batch.pairs))
     if not share:
+        yield _of_each_loss(batch, settings, lambda use: of_other_order(EQUATIONS, use, (row,), stands))
         stages = (of_what_is_read(EQUATIONS, use, row, stands, signs=False) for use in uses(batch, settings))
         for both in zip(*stages, strict=True):
             yield _of_each_loss(batch, settings, lambda use, both=both: chain(*both))  # type: ignore[misc]

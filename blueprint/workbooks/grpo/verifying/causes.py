@@ -17,6 +17,8 @@ from blueprint.verifying import (
     multiplied,
     of_equations,
     of_other_axes,
+    of_other_order,
+    of_other_words,
     of_what_is_read,
     on_the_line,
     straight_line,
@@ -108,17 +110,27 @@ def tries(
     if name == "total_loss":
         yield list(of_joined(settings))
     if name == "advantages":
-        yield list(of_other_rows(settings))
+        yield [*of_other_rows(settings), *_other_groups(whole or batch, settings)]
     yield list(INSTEAD.of_presets(settings, read))
+    if name in MADE and not name.startswith("clip."):  # one change of whatever kind comes before two of them
+        yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
+        yield list(of_other_order(EQUATIONS, settings, MADE[name], _known(name)))
+        yield of_other_words(EQUATIONS, INSTEAD, settings, read, MADE[name], _known(name))
+        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
     yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name == "advantages":
         yield list(_line(again, whole or batch, settings))  # a file of it may have too few responses
-    if name in MADE and not name.startswith("clip."):
-        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
-        yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
     yield list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
+
+
+def _other_groups(step: GroupedStep, settings: Settings) -> Iterator[Try]:
+    """Yields groups of another size, side by side or not, as where prompts and responses are exchanged in a shape."""
+    count, prompts = len(step.mask), len(step.sizes)
+    for size in (each for each in range(2, count // 2 + 1) if count % each == 0 and each * prompts != count):
+        yield Try(f"groups of {size} rows side by side", settings, {"groups": ("rows", count // size)})
+        yield Try(f"groups of {size} rows that are interleaved", settings, {"groups": ("interleaved", count // size)})
 
 
 def _known(name: str) -> tuple[str, ...]:
@@ -143,8 +155,8 @@ def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) 
 SLIPS: Mistakes = {
     "advantages": (
         ("the opposite sign", {"factor": {"advantages": -1.0}}),
-        ("groups that are interleaved: row i answers prompt i modulo the number of prompts", {"groups": "interleaved"}),
-        ("groups that are rows side by side", {"groups": "rows"}),
+        ("groups that are interleaved: row i answers prompt i modulo the number of prompts", {"groups": ("interleaved", 0)}),
+        ("groups that are rows side by side", {"groups": ("rows", 0)}),
         ("the reference's log-probs and the old ones exchanged",
          {"swap": {"logprobs_ref": "logprobs_old", "logprobs_old": "logprobs_ref"}}),
     ),
@@ -182,6 +194,7 @@ SLIPS: Mistakes = {
         ("pads counted as tokens, of loss 0", {"padded": True}),
         ("pads counted as tokens, with a loss of their own", {"mask": "all"}),
         ("the last token of each response left out", {"mask": "no_last"}),
+        ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),
     ),
 }  # fmt: skip
 """Mistakes, by the quantity in which they show first."""

@@ -91,7 +91,7 @@ EQUATIONS = Definitions(
     lambda given, use: derived(given, use).rows,
     {"response.tokens": (t.last + 1,)},
     ("response.tokens", "loss.counted"),
-    counts={"count.group": i, "count.prompts": q},
+    counts={"count.group": i, "count.prompts": q, "count.responses": n},
 )
 Fed = dict[str, Array]
 """What is known of each response, [B], and of each token, [B, T], by block; and under `group` whose response it is, from 0."""
@@ -157,9 +157,12 @@ def _groups(batch: GroupedStep, ways: Ways) -> Array:
     count, known = len(batch.mask), batch.groups
     if known is None:
         return np.arange(count)
-    prompts = int(known.max()) + 1
-    told = {"interleaved": np.arange(count) % prompts, "rows": np.arange(count) * prompts // count}
-    return np.asarray(told.get(str(ways.get("groups", "")), known))
+    places = np.asarray(batch.tensors.get("row_index", np.arange(count))).reshape(-1)
+    place = places.argsort(kind="stable").argsort(kind="stable")  # in the rollout
+    way, prompts = ways.get("groups", ("", 0))
+    prompts = prompts or int(known.max()) + 1
+    told = {"interleaved": place % prompts, "rows": place * prompts // count}
+    return np.asarray(told.get(way, known))
 
 
 def _tokens(batch: GroupedStep, name: str, mask: Array, ways: Ways) -> Array:

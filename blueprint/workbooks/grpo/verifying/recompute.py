@@ -8,7 +8,8 @@ line: slope and constant of the straight line of the right ones on which advanta
 parts: losses are means over so many parts of the rows, one below the other. share: False where losses are means over the file,
 not its share of those over a larger batch. padded: losses are means over all slots, those behind a response with the loss 0.
 swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
-groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
+groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side; and how
+many prompts there are then, 0 for as many as in the file.
 mask: a word of `counted`.
 rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
 inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.

@@ -15,7 +15,7 @@ import numpy as np
 from blueprint.dumps import Array
 from blueprint.language import Constant, Expr, Position, Ref, Sum, block, exp, reading
 from blueprint.misconceptions import Change, Names
-from blueprint.verifying import Definitions, Settings, Try, of_equations, spelled
+from blueprint.verifying import Definitions, Settings, Try, of_equations, of_other_order, spelled
 from blueprint.verifying.equations import to
 from blueprint.workbooks.common import Choices, Rows
 from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, q, t
@@ -39,17 +39,18 @@ def of_trl(settings: Settings, wanted: tuple[str, ...], known: tuple[str, ...]) 
         yield from changes(K3, exp(x) - x - Constant(1))
     if LEFT not in on_the_way or settings["group.baseline"] not in ("mean", "others"):
         return
-    of_group = changes(MEAN, Sum(i, Ref(b["group.reward"], (Position(q), Position(i)))) / b("count.group"))
-    if settings["group.baseline"] == "mean":
-        yield from of_group
-        return
-    # Of RLOO the mean is in the advantage alone, where the definition has that of the others.
+    of_group = [*changes(MEAN, Sum(i, Ref(b["group.reward"], (Position(q), Position(i)))) / b("count.group"))]
     size, own = b("count.group"), equations.rows[LEFT].definitions[0].expr
-    left = (b("group.reward") - Ref(b[MEAN], (Position(q),))) * size / (size - 1)
-    yield from changes(LEFT, left)
+    left = b("group.reward") - Ref(b[MEAN], (Position(q),))
+    if settings["group.baseline"] == "mean":
+        yield from of_group  # in the spread, too
+    else:  # of RLOO the mean is in the advantage alone, where the definition has that of the others
+        left = left * size / (size - 1)
+        yield from changes(LEFT, left)
     for each in of_group:
         mean = equations.changed(MEAN, each.ways["equations"][MEAN])
-        yield each._replace(ways={"equations": {LEFT: to(own, reading(left, {b[MEAN]: mean}))}})
+        alone = f"{each.label}, in {LEFT} alone" if settings["group.baseline"] == "mean" else each.label
+        yield each._replace(label=alone, ways={"equations": {LEFT: to(own, reading(left, {b[MEAN]: mean}))}})
 
 
 MODE = "loss.aggregation"
@@ -91,7 +92,8 @@ WORDS = ("token_mean", "seq_mean_token_mean", "seq_mean_token_sum")
 def of_joined(settings: Settings) -> Iterator[Try]:
     """Yields every change of one part of these equations, where the KL is paid in the loss and averaged as the rest is."""
     if settings[MODE] in WORDS and settings["kl.place"] == "loss" and settings["kl.aggregation"] == "as_policy":
-        for each in of_equations(JOINED, settings, "joined.total", ()):
+        of_order = of_other_order(JOINED, settings, ("joined.total",), ())
+        for each in (*of_equations(JOINED, settings, "joined.total", ()), *of_order):
             yield each._replace(ways={"joined": each.ways["equations"]})
 
 

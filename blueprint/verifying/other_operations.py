@@ -1,0 +1,132 @@
+"""Changes of one expression by itself, whatever rows there are: other sizes, signs, operations, functions and numbers in it, and an
+extreme in the place of a mean.
+"""
+
+from collections.abc import Iterator
+
+from blueprint.language import Constant, Count, Expr, Op, Reduce, Ref, exp, less, log, sqrt, text, walk
+from blueprint.misconceptions.rewriting import is_setting, put
+from blueprint.verifying.other_cells import running
+
+
+def sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
+    """Yields the whole and each part of it doubled, halved, squared, with the other sign; and the largest for a sum.
+
+    A factor that is doubled doubles the product: only that is. scaled: whether the whole is, or the one row that reads it.
+    """
+    parts = [node for node in walk(expr) if node is not expr and isinstance(node, Ref | Op | Reduce)]
+    parts.sort(key=lambda node: not isinstance(node, Ref))
+    scaling = {id(each) for whole in walk(expr) for each in [*factors_of(whole)][whole is not expr :]}
+    turned = {id(each.args[1]) for each in walk(expr) if isinstance(each, Op) and each.name in ("add", "sub")}
+    for said, part in [("it", expr), *((text(node), node) for node in parts if not _is_test(expr, node))]:
+        if scaled if part is expr else id(part) not in scaling:
+            yield f"{said} is doubled", put(expr, part, Op("mul", (Constant(2), part)))
+            yield f"{said} is halved", put(expr, part, Op("div", (part, Constant(2))))
+            if id(part) not in turned:
+                yield f"{said} is taken with the other sign", put(expr, part, Op("neg", (part,)))
+        yield f"{said} is squared", put(expr, part, Op("mul", (part, part)))
+        if isinstance(part, Ref) and not is_setting(part.block):
+            yield f"the size of {said} is taken, without its sign", put(expr, part, Op("abs", (part,)))
+    if any(isinstance(node, Op) and node.name == "log" for node in walk(expr)):
+        yield "its logarithms are to base 2", Op("div", (expr, log(Constant(2))))
+    for node in walk(expr):
+        if isinstance(node, Reduce) and node.name == "sum":
+            yield "the largest is taken, not the sum", put(expr, node, Reduce("max", node.axes, node.body))
+            for axis in node.axes:
+                yield f"it is divided by all {axis.plural}", put(expr, node, Op("div", (node, Count("size", axis))))
+
+
+def factors_of(expr: Expr) -> Iterator[Expr]:
+    """Yields the whole and everything in it that multiplies or divides the whole."""
+    yield expr
+    match expr:
+        case Op("mul" | "div" | "neg", args):
+            for part in args:
+                yield from factors_of(part)
+        case Reduce("sum", _, body):
+            yield from factors_of(body)
+
+
+def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields the largest and the smallest in the place of a mean."""
+    for part in walk(expr):
+        match part:
+            case Op("div", (Reduce("sum", axes, body), _)):
+                bodies = [body]
+            case Reduce("sum", axes, Op("mul", args)):
+                bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*running(each)}]
+            case _:
+                continue
+        for body in bodies:
+            yield f"the largest of {text(body)} is taken", put(expr, part, Reduce("max", axes, body))
+            least = Op("neg", (Reduce("max", axes, Op("neg", (body,))),))
+            yield f"the smallest of {text(body)} is taken", put(expr, part, least)
+
+
+def is_square(expr: Expr) -> bool:
+    """Tells whether an expression is a row times itself."""
+    match expr:
+        case Op("mul", (Ref() as left, Ref() as right)):
+            return left.block is right.block and left.at == right.at
+    return False
+
+
+def _is_test(expr: Expr, part: Expr) -> bool:
+    """Whether a part is what a branch is taken by."""
+    return any(isinstance(node, Op) and node.name in BRANCHES and node.args[0] is part for node in walk(expr))
+
+
+BRANCHES = ("where", "choose", "is_off")
+OPERATIONS = ("add", "sub", "mul", "div")
+COMPARED = {"less": "at_most", "at_most": "less"}
+HALF = Op("div", (Constant(1), Constant(2)))
+
+
+def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields another operation or function in the place of one, and an ε that stands elsewhere."""
+    for part in walk(expr):
+        others = list[Expr]()
+        match part:
+            case Op(name, (left, right)) if name in OPERATIONS:
+                if not is_square(part):  # less itself, or divided by itself, it is a number
+                    others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
+                    others += [Op("div", (right, left)), Op("sub", (right, left))] if name in ("mul", "add") else []
+                    alone = name == "div" and not (isinstance(right, Ref) and is_setting(right.block))
+                    others += [right] if alone else []
+                if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
+                    others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
+            case Op("maximum" | "minimum" as name, args):
+                least = Op("minimum" if name == "maximum" else "maximum", args)
+                others += [least, *([Op("neg", (least,))] if all(isinstance(each, Ref) for each in args) else [])]
+            case Op("less" | "at_most" as name, args):
+                others += [Op(COMPARED[name], args)]
+            case Op("exp", (inner,)):
+                others += [log(1 + inner), 1 + inner, exp(inner) - 1]
+            case Op("log", (inner,)):
+                others += [exp(inner), log(1 + inner)]
+                match inner:
+                    case Op("add", (Constant(1), rest)):  # a library has one function for ln(1 + x)
+                        others += [rest, exp(rest)]
+            case Op("abs", (inner,)):
+                others += [Op("sub", (less(0, inner), less(inner, 0)))]  # of 0 it is 0
+            case Reduce("max", axes, Ref() as body):
+                others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
+        for other in others:
+            yield f"{text(other)} stands where {text(part)} should", put(expr, part, other)
+
+
+def constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields other numbers in the place of one that is written: 0, ½, 1, 2, one more, twice."""
+    for part in walk(expr):
+        if isinstance(part, Constant) and isinstance(part.value, int):
+            for other in (
+                Constant(0),
+                HALF,
+                Constant(1),
+                Constant(2),
+                Constant(part.value + 1),
+                Constant(part.value - 1),
+                Constant(2 * part.value),
+                Constant(-part.value),
+            ):
+                yield f"{text(other)} stands for {text(part)} in {text(expr)}", put(expr, part, other)

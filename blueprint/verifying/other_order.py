@@ -1,0 +1,178 @@
+"""Causes that are another order: a function of what is read before it is used, a mean taken before its time, the function of each
+token summed where the sum of tokens has the function; each in one row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from blueprint.language import Axis, Block, Constant, Count, Expr, Op, Position, Reduce, Ref, sqrt, walk
+from blueprint.language.blocks import Definition
+from blueprint.misconceptions.rewriting import Change, is_setting, put
+from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.equations import AROUND, MODELS, SIDES, only_picks, plain_of, to
+from blueprint.verifying.in_memory import Try
+
+Labelled = tuple[str, dict[str, Change]]
+
+
+def tries(
+    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
+) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted."""
+    equations = of.under(settings)
+    asked = [each for each in wanted if each in equations.rows]
+    way = list(dict.fromkeys(row for each in asked for row in equations.on_the_way(each, known)))
+    plain = {
+        each: own
+        for each in way
+        if not only_picks(equations.rows[each]) and (own := plain_of(equations, each)) is not None
+    }
+    found = (
+        _through(equations, plain),
+        _averaged_first(equations, plain, of.masks),
+        _normalised(equations, plain, of.masks),
+        _summed_after(equations, way, of.masks),
+    )
+    for label, changes in (each for some in found for each in some):
+        yield Try(label, settings, {"equations": changes})
+
+
+def _read_here(expr: Expr) -> dict[str, Ref]:
+    """Returns by name the rows of which an equation reads the cell of its own place, once."""
+    refs = [node for node in walk(expr) if isinstance(node, Ref) and node.block.axes and not is_setting(node.block)]
+    names = [node.block.name for node in refs]
+    here = (ref for ref in refs if ref.at == tuple(map(Position, ref.block.axes)))
+    return {ref.block.name: ref for ref in here if names.count(ref.block.name) == 1}
+
+
+def _through(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
+    """Yields a function around what one row reads, of both sides or models at once where it reads both."""
+    for name, own in plain.items():
+        whole, refs = equations.rows[name].definitions[0].expr, _read_here(own)
+        both = [
+            [refs[f"{head}.{tail}"] for head in pair]
+            for pair in (SIDES, MODELS)
+            for tail in dict.fromkeys(each.partition(".")[2] for each in refs)
+            if all(f"{head}.{tail}" in refs for head in pair)
+        ]
+        for parts in (*both, *([each] for each in refs.values())):
+            for says, made in AROUND.items():
+                expr: Expr = own
+                for part in parts:
+                    expr = put(expr, part, made(part), alike=True)
+                yield f"{' and '.join(each.block.name for each in parts)} in {name}: {says}", {name: to(whole, expr)}
+
+
+def _averaged_first(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
+    """Yields the mean of what a row reads in its place: over the tokens of each response, over all, and over these means."""
+    there = [equations.rows[each] for each in masks if each in equations.rows]
+    for name, own in plain.items():
+        whole = equations.rows[name].definitions[0].expr
+        for part in _read_here(own).values():
+            mask = next((each for each in there if each.axes == part.block.axes and len(each.axes) > 1), None)
+            if not part.block.typed and part.block.name not in masks:
+                for says, block in _means(part, mask):
+                    instead = Ref(block, tuple(map(Position, block.axes)))
+                    label = f"{part.block.name} is averaged {says} before {name} reads it"
+                    yield label, {name: to(whole, put(own, part, instead))}
+
+
+def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
+    """Yields the mean of a row; of one of tokens those over what counts."""
+    if mask is None:
+        sizes = [Count("size", axis) for axis in part.block.axes]
+        every = Op("div", (Reduce("sum", part.block.axes, part), sizes[0])) if len(sizes) == 1 else None
+        yield from [("over all", _made(part.block, (), every))] if every is not None else []
+        return
+    first, *rest = mask.axes
+    counts = Ref(mask, part.at)
+    whole = Op("mul", (counts, part))
+    each = Op("div", (Reduce("sum", tuple(rest), whole), Reduce("sum", tuple(rest), counts)))
+    of_rows = _made(part.block, (first,), each)
+    yield "over the tokens of each response", of_rows
+    every = Op("div", (Reduce("sum", mask.axes, whole), Reduce("sum", mask.axes, counts)))
+    yield "over all tokens", _made(part.block, (), every)
+    total = Reduce("sum", (first,), Ref(of_rows, (Position(first),)))
+    yield "over each response and over all", _made(part.block, (), Op("div", (total, Count("size", first))))
+
+
+def _normalised(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
+    """Yields a row less its mean over all, and that divided by its deviation, where neither should be done."""
+    there = [equations.rows[each] for each in masks if each in equations.rows]
+    for name, own in plain.items():
+        row = equations.rows[name]
+        if not row.axes or name in masks or any(each is row for each in equations.reads(row)):
+            continue
+        here, whole = tuple(map(Position, row.axes)), row.definitions[0].expr
+        mask = next((each for each in there if each.axes == row.axes), None)
+        counts = _made(row, row.axes, Constant(1) if mask is None else Ref(mask, here))
+        kept = Op("mul", (Ref(counts, here), Ref(_made(row, row.axes, own), here)))
+        count = Reduce("sum", row.axes, Ref(counts, here))
+        mean = _made(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
+        off = _made(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
+        square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
+        spread = _made(
+            row, (), sqrt(Op("div", (square, Op("maximum", (Op("sub", (count, Constant(1))), Constant(1))))))
+        )
+        yield f"{name} is taken less its mean over all", {name: to(whole, Ref(off, here))}
+        yield f"{name} is whitened over all", {name: to(whole, Op("div", (Ref(off, here), Ref(spread, ()))))}
+
+
+def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) -> Iterator[Labelled]:
+    """Yields the sum and the mean of the exponentials of tokens in the place of the exponential of their sum or mean."""
+    for name in way:
+        row = equations.rows[name]
+        total, body = _total(row)
+        mask = next(
+            (
+                equations.rows[each]
+                for each in masks
+                if body is not None and equations.rows[each].axes == body.block.axes
+            ),
+            None,
+        )
+        if total is None or body is None or mask is None:
+            continue
+        exponential = _made(body.block, body.block.axes, Op("exp", (body,)))
+        counts, each = Ref(mask, body.at), Ref(exponential, body.at)
+        above = Reduce("sum", total.axes, Op("mul", (counts, each)))
+        mean = Op("div", (above, Reduce("sum", total.axes, counts)))
+        for reader, own, part in _exponentials(equations, way, row):
+            for says, expr in (("mean", mean), ("sum", above)):
+                made = Ref(_made(row, row.axes, expr), tuple(map(Position, row.axes)))
+                label = (
+                    f"{reader} is the {says} of the exponentials of {body.block.name}, not the exponential of {name}"
+                )
+                yield label, {reader: to(own, put(own, part, made))}
+
+
+def _total(row: Block) -> tuple[Reduce | None, Ref | None]:
+    """Returns the sum of a row in which another one is summed, and that."""
+    totals = [
+        node for of in row.definitions for node in walk(of.expr) if isinstance(node, Reduce) and node.name == "sum"
+    ]
+    total = totals[0] if row.axes and len(totals) == 1 else None
+    return total, total.body if total is not None and isinstance(total.body, Ref) else None
+
+
+def _exponentials(equations: Equations, way: list[str], of: Block) -> Iterator[tuple[str, Expr, Expr]]:
+    """Yields the rows with an exponential of a row, by whatever other name it is read, their equations, and the exponential."""
+    for name in way:
+        for own in (each.expr for each in equations.rows[name].definitions):
+            for part in (node for node in walk(own) if isinstance(node, Op) and node.name == "exp"):
+                if any(_origin(node.block) is of for node in walk(part) if isinstance(node, Ref)):
+                    yield name, own, part
+
+
+def _origin(block: Block) -> Block:
+    """Returns the row that a row repeats, or itself."""
+    while len(block.definitions) == 1 and isinstance(ref := block.definitions[0].expr, Ref):
+        block = ref.block
+    return block
+
+
+def _made(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
+    made = Block(of.name, axes, of.about)
+    made.definitions = [Definition(tuple(map(Position, axes)), expr)]
+    return made
