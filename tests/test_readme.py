@@ -167,6 +167,14 @@ def test_what_the_page_says_of_a_broken_formula(tmp_path: Path) -> None:
     assert "\n".join(line.removeprefix("    ") for line in shown) in printed
 
 
+def test_the_step_that_the_page_offers_to_who_has_none_agrees() -> None:
+    pytest.importorskip("torch", reason="verify needs torch")
+    (pattern,) = re.findall(r"^    blueprint verify (tests/\S+)$", PAGES["verify"], flags=re.MULTILINE)
+    printed = run_command("verify", *sorted(ROOT.glob(pattern))).output
+    (said,) = re.findall(r"a line for each quantity, and \"([^\"]+)\"", PAGES["verify"])
+    assert said in printed.splitlines()
+
+
 def test_what_the_page_says_verify_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines are those of the notebook with the planted mistake."""
     pytest.importorskip("torch", reason="verify needs torch")
