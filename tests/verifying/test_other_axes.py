@@ -4,17 +4,18 @@ token added otherwise; what comes to the same for any numbers is said once.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.language import Axis, Count, Reduce, Ref, Sum, block, text, walk
-from blueprint.verifying import of_other_axes, of_what_is_read
+from blueprint.verifying import of_broadcast, of_other_axes, of_what_is_read
 from blueprint.verifying.definitions import Definitions
 from blueprint.workbooks.common.labels import labels
 from tests.verifying.mutants import KINDS, mutant, placed, verified
 
-q, i = Axis("q", "prompt", start=1), Axis("i", "response", start=1)
+q, i, n = Axis("q", "prompt", start=1), Axis("i", "response", start=1), Axis("n", "row")
 
 
 def _derived(given, use):  # type: ignore[no-untyped-def]
@@ -57,6 +58,57 @@ def test_a_row_along_an_axis_of_its_own_is_not_laid_out() -> None:
 
     of = Definitions({}, labels(), {"r": (q, i), "many": (), "b": (q,)}, derived, counts={"many": i})
     assert [each.label for each in of_other_axes(of, {}, ("left",), ())] == ["the sum in mean goes over all"]
+
+
+def test_a_number_is_taken_of_each_and_a_sum_of_all_with_its_count() -> None:
+    """What they come to, not only what they say: a change that is no equation is passed over in silence."""
+
+    def derived(given, use):  # type: ignore[no-untyped-def]
+        r, whole, total, less = (
+            given["r"],
+            block("whole", (), "m", "mean"),
+            block("total", (q,), "s", "sum"),
+            block("less", (q, i), "L", "rest"),
+        )
+        whole[()] = Sum((q, i), r[q, i]) / given["all"]
+        total[q] = Sum(i, r[q, i])
+        less[q, i] = r[q, i] - total[q] / given["many"] - whole
+        return {"whole": whole, "total": total, "less": less}
+
+    of = Definitions({}, labels(), {"r": (q, i), "many": (), "all": ()}, derived, counts={"many": i, "all": n})
+    r = np.array([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+    known = {"r": r, "many": np.asarray(3.0), "all": np.asarray(6.0)}
+
+    def made(label: str) -> np.ndarray:
+        (found,) = (each for each in of_other_axes(of, {}, ("less",), ()) if each.label == label)
+        return of.values({}, {q: 2, i: 3}, known, ("less",), found.ways["equations"])["less"]
+
+    of_each = made("whole is taken of each prompt, not of all, in less")
+    assert np.allclose(of_each, r - 2 * r.mean(1, keepdims=True))
+    of_all = made("total is taken of all, not of each prompt, in less, and divided by as many")
+    assert np.allclose(of_all, r - 2 * r.mean())
+
+
+def test_shapes_that_are_broadcast_come_to_the_mean_over_all_of_both() -> None:
+    def derived(given, use):  # type: ignore[no-untyped-def]
+        apart, square, loss = (
+            block("apart", (q,), "d", "difference"),
+            block("square", (q,), "e", "its square"),
+            block("loss", ()),
+        )
+        apart[q] = given["x"][q] - given["y"][q]
+        square[q] = apart[q] * apart[q]
+        loss[()] = Sum(q, square[q]) / given["many"]
+        return {"apart": apart, "square": square, "loss": loss}
+
+    of = Definitions({}, labels(), {"x": (q,), "y": (q,), "many": ()}, derived, counts={"many": q})
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([0.5, 3.0, -1.0])
+    (found,) = of_broadcast(of, {}, ("loss",), (), 3)
+    assert found.label == "each number of x meets every one of y in apart, as [B, 1] and [B] are broadcast"
+    known = {"x": x, "y": y, "many": np.asarray(3.0)}
+    loss = of.values({}, {q: 3}, known, ("loss",), found.ways["equations"])["loss"]
+    assert np.allclose(loss, ((x[:, None] - y) ** 2).mean())
+    assert not [*of_broadcast(of, {}, ("loss",), (), 1 << 20)]
 
 
 def test_what_one_function_makes_is_changed_in_all_of_its_rows() -> None:

@@ -29,7 +29,7 @@ BUGS = {bug.said: bug for bug in (*OF_DPO, *OF_REWARDS)}
         ("the prompt is counted in one of the four sums", "text.tokens is read, not response.tokens, on the chosen side alone"),
         ("pads count in the reference's sums", "response.tokens[n, t] is 1 wherever text.tokens[n, t] is 0, too"),
         ("the reference's log-probs are those of the pair before", "reference.logprobs[n, t] of the pair before is read"),
-        ("the mask is not shifted with the labels", "response.tokens[n, t] begins and ends one later, and in reference.counted"),
+        ("the mask is not shifted with the labels", "the mask one token late, as where it is not shifted as the labels are"),
     ],
 )  # fmt: skip
 def test_a_bug_that_somebody_wrote_is_named(bug: str, named: str, tmp_path: Path) -> None:

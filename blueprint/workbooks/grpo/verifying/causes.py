@@ -112,15 +112,16 @@ def tries(
     if name == "advantages":
         yield [*of_other_rows(settings), *_other_groups(whole or batch, settings)]
     yield list(INSTEAD.of_presets(settings, read))
-    if name in MADE and not name.startswith("clip."):  # one change of whatever kind comes before two of them
+    if name in MADE and not name.startswith("clip."):  # few, so that there is time for them before two at a time
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
         yield list(of_other_order(EQUATIONS, settings, MADE[name], _known(name)))
-        yield of_other_words(EQUATIONS, INSTEAD, settings, read, MADE[name], _known(name))
-        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
     yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name == "advantages":
         yield list(_line(again, whole or batch, settings))  # a file of it may have too few responses
+    if name in MADE and not name.startswith("clip."):
+        yield of_other_words(EQUATIONS, INSTEAD, settings, read, MADE[name], _known(name))
+        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
     yield list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
 

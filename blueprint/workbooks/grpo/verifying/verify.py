@@ -43,7 +43,6 @@ class StepTrial(SmallTrial):
     """A step, and how it is computed again and compared: `whole` are the files of its pass together."""
 
     judge: StepJudge
-    cells = 1 << 23
 
     def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> dict[str, Compared]:
         """Compares what the file logged with what comes out, as the settings say or with something done otherwise.
