@@ -31,7 +31,7 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 """By operator the one that stands there instead."""
 FAR, FEW = 3, 4
 """Over how many modules a test may read what is changed, and so many readers of a module are few."""
-SMALL = "tests/test_workbooks.py::test_a_rebuild_gives_the_same_parts[advantage.xlsx]"
+SMALL = "tests/test_workbooks.py::test_a_rebuild_gives_the_same_parts[by-hand.xlsx]"
 """A small workbook is built again and compared: it sees much of what a change of what writes them does, at once."""
 FILES, SECONDS = 12, 60
 """Test files that are run at most for a mutation, and the seconds of a processor that they have together."""
