@@ -114,8 +114,9 @@ def test_a_killed_build_leaves_the_old_file_and_the_next_one_tidies_up(target: P
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_formula_of_what_is_no_number_is_not_written(target: Path, value: float) -> None:
     book = anew(numbers="very-very-sleepy")
-    advantages = book.blocks["advantages"]
-    book.values.arrays[advantages] = np.full_like(book.values.arrays[advantages], value)
+    advantages = np.array(book.values.arrays[book.blocks["advantages"]])
+    advantages[0, 3] = value
+    book.values.arrays[book.blocks["advantages"]] = advantages
     with pytest.raises(SaveError, match=f"would hold {value}, which is no number"):
         book.save(target)
     assert target.read_bytes() == OLD
