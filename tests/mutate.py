@@ -1,7 +1,8 @@
 """One-line mutations of the package, made by a program: which of them do the tests of their room see?
 
 `python -m tests.mutate 40 --seed 7` draws operators, constants and conditions of `blueprint/`, changes one after the other in a
-copy of the repository, and runs the test files that say most of its module, the nearest first, until one fails.
+copy of the repository, and runs the test files that say most of its module, the nearest first, until one fails. Of one that they
+do not see, `--only 13 --by tests/verifying/test_misplaced.py` asks a file further away.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,8 +32,10 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 """By operator the one that stands there instead."""
 FAR, FEW = 3, 4
 """Over how many modules a test may read what is changed, and so many readers of a module are few."""
-SMALL = "tests/test_workbooks.py::test_a_rebuild_gives_the_same_parts[advantage.xlsx]"
-"""A small workbook is built again and compared: it sees much of what a change of what writes them does, at once."""
+REBUILT = tuple(
+    f"tests/test_workbooks.py::test_a_rebuild_gives_the_same_parts[{name}.xlsx]" for name in ("by-hand", "grpo")
+)
+"""Two workbooks are built again and compared: they see much of what a change of what writes them does, at once."""
 FILES, SECONDS = 12, 60
 """Test files that are run at most for a mutation, and the seconds of a processor that they have together."""
 
@@ -204,15 +207,18 @@ def failing(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line.partition(" ")[2].partition(" - ")[0] for line in lines]
 
 
-def outcome(mutation: Mutation, copy: Path) -> tuple[str, str]:
-    """Runs the nearest tests on a copy in which the mutation is made; returns which test sees it, or "", and what is said of it."""
+def outcome(mutation: Mutation, copy: Path, by: Sequence[str]) -> tuple[str, str]:
+    """Runs tests on a copy in which the mutation is made; returns which of them sees it, or "", and what is said of it.
+
+    by: their files; none: the nearest.
+    """
     place = copy / mutation.path.relative_to(ROOT)
-    files = [str(path.relative_to(ROOT)) for path in nearest(mutation)]
+    files = by or [str(path.relative_to(ROOT)) for path in nearest(mutation)]
     kept = place.read_bytes()
     place.write_bytes(mutation.text)
-    small = [SMALL] if dotted(mutation.path).split(".")[1] in ("language", "page", "workbooks") else []
+    built = REBUILT if not by and dotted(mutation.path).split(".")[1] in ("language", "page", "workbooks") else ()
     try:
-        done = ran(copy, [*small, *files], "-x")
+        done = ran(copy, [*built, *files], "-x", seconds=SECONDS * (5 if by else 1))
     finally:
         place.write_bytes(kept)
     if done.returncode == 0:
@@ -232,16 +238,19 @@ def sample(count: int, seed: int, under: str) -> list[Mutation]:
 @click.argument("count", type=int)
 @click.option("--seed", default=7)
 @click.option("--skip", default=0, help="how many of them are left out, as they were run before")
+@click.option("--only", default=0, help="the number of one that is run alone")
+@click.option("--by", multiple=True, help="a test file that is run instead of the nearest, five times as long")
 @click.option("--under", default="blueprint/", help="a part of the paths from which mutations are drawn")
-def main(count: int, seed: int, skip: int, under: str) -> None:
+def main(count: int, seed: int, skip: int, only: int, by: Sequence[str], under: str) -> None:
     """Draws mutations and prints for each whether the tests of its room see it, and which of these fail without one, too."""
-    drawn, seen = sample(count, seed, under)[skip:], list[str]()
+    drawn, seen = [*enumerate(sample(count, seed, under), 1)][skip:], list[str]()
+    drawn = [each for each in drawn if only in (0, each[0])]
     with TemporaryDirectory() as folder:
         copy = Path(folder) / "repository"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", "__pycache__", "build", ".*_cache"))
-        for number, mutation in enumerate(drawn, skip + 1):
-            by, said = outcome(mutation, copy)
-            seen += [by] if by else []
+        for number, mutation in drawn:
+            test, said = outcome(mutation, copy, by)
+            seen += [test] if test else []
             click.echo(f"{number:3}  {mutation}\n     {said}")
         sighted = dict.fromkeys(each for each in seen if "::" in each)  # else a file could not even be imported
         for test in failing(ran(copy, sighted, seconds=SECONDS * len(sighted))) if sighted else ():

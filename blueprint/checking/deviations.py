@@ -174,7 +174,7 @@ def held_against(file: Checked, witness: Mapping[str, Array]) -> tuple[Checked, 
 def _right(file: Checked, spot: Spot, answer: float) -> bool:
     """Says whether a number is filled in that is an answer, to half a unit of the last digit that the cell shows."""
     block = file.book.blocks.get(spot.name) if file.book else None
-    decimals = block.about.decimals if block else 0
+    decimals = 0 if block is None else block.about.decimals
     return bool(abs(file.arrays[spot.name][spot.at] - answer) <= HALF_A_UNIT * 0.5 * 10.0**-decimals)
 
 

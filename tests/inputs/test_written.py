@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from blueprint.inputs import Numbers, load, names, toml_of
 from blueprint.inputs.load import level_named
+from blueprint.inputs.toml_file import spelled
 from blueprint.inputs.write import level_schema
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.registry import level_of
@@ -200,6 +201,10 @@ def test_rows_and_columns_are_explained_and_aligned() -> None:
         "    [-1.2,  0.0, -0.7],  # the",
         "    [-0.4, -0.2, -0.3],  # old",
     ]
+
+
+def test_what_has_no_point_gets_no_zeros_behind_it() -> None:
+    assert spelled([[1, 0.25], [float("inf"), -3.0]]) == ["[", "    [    1,  0.25],", "    [  inf, -3.00],", "]"]
 
 
 def test_the_first_line_points_to_the_schema() -> None:

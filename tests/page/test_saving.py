@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from xlsxwriter.worksheet import Worksheet
 
@@ -108,6 +109,17 @@ def test_a_killed_build_leaves_the_old_file_and_the_next_one_tidies_up(target: P
     assert len(list(target.parent.iterdir())) == 2
     anew(numbers="very-very-sleepy").save(target)
     assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_formula_of_what_is_no_number_is_not_written(target: Path, value: float) -> None:
+    book = anew(numbers="very-very-sleepy")
+    advantages = np.array(book.values.arrays[book.blocks["advantages"]])
+    advantages[0, 3] = value
+    book.values.arrays[book.blocks["advantages"]] = advantages
+    with pytest.raises(SaveError, match=f"would hold {value}, which is no number"):
+        book.save(target)
+    assert target.read_bytes() == OLD
 
 
 def test_a_directory_as_target(tmp_path: Path) -> None:

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.language import text, typed
-from blueprint.verifying import (
-    NO_RESULTS,
-    PLAIN,
-    Again,
-    Given,
-    Settings,
-    VerifyOptions,
-    Ways,
-    choose,
-    of_equations,
-    read_dumps,
-)
+from blueprint.verifying import Kept, VerifyOptions, choose, definitions, of_equations, read_dumps
 from blueprint.verifying.constant_rows import constant_rows, source, without_constants, without_ones
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
@@ -108,31 +96,22 @@ def test_settings_that_a_quantity_reads_are_those_of_the_words_in_force() -> Non
     assert "kl.coef" in GROUPS.read(settings, ("total_loss",), ("advantages",))
 
 
-def test_what_is_kept_changes_no_number() -> None:
+def test_what_is_kept_changes_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each change only what follows from it is made again: it comes to what everything made again comes to."""
-
-    def without(ways: Ways) -> Ways:
-        return {key: each for key, each in ways.items() if key != "kept"}
-
     path = sorted((REAL / "trl_grpo" / "grpo").iterdir())[-1]
     (batch,) = read_dumps([path])[0]
     trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions())  # type: ignore[arg-type]
-
-    def recompute(
-        batch: Any, settings: Settings, ways: Ways = PLAIN, given: Given = NO_RESULTS, sized: bool = False
-    ) -> Again:
-        return trial.recompute(batch, settings, without(ways), given, sized)
-
-    anew = replace(trial, recompute=recompute)
     every = [each for stage in trial.tries("total_loss") for each in stage]
     tried, settings = [each for each in every if "equations" in each.ways], [each for each in every if not each.ways]
-    moved = 0
-    for each in [*tried[::80], *settings[:72:6]]:
-        kept, fresh = trial.compared(each), anew.compared(each)
+    changes = [*tried[::80], *settings[:72:6]]
+    found = [trial.compared(each) for each in changes]
+    monkeypatch.setattr(definitions, "KEPT", -1)  # so that nothing is kept
+    anew = replace(trial, kept=Kept())
+    for change, kept in zip(changes, found, strict=True):
         assert {name: (one.largest, one.deviating) for name, one in kept.items()} == {
-            name: (one.largest, one.deviating) for name, one in fresh.items()
+            name: (one.largest, one.deviating) for name, one in anew.compared(change).items()
         }
-        moved += any(not one.agrees for one in kept.values())
+    moved = sum(any(not one.agrees for one in kept.values()) for kept in found)
     assert moved > len(tried) // 120
 
 

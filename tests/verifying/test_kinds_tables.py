@@ -137,6 +137,11 @@ def test_a_coefficient_is_where_nothing_is_off() -> None:
     assert isnan(coefficient(lambda c: 1.0))
 
 
+def test_each_change_of_sign_is_found_to_five_digits() -> None:
+    assert [*dpo.roots(1e-4, 1e3, lambda x: (x - 0.137) * (4 - x))] == pytest.approx([0.137, 4.0], rel=1e-5)
+    assert not [*dpo.roots(1e-4, 1e3, lambda x: x + 1)]
+
+
 def test_a_straight_line_is_found_and_said() -> None:
     x = np.arange(6.0)
     assert straight_line(x, 2 * x + 0.5) == (2.0, 0.5)

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 import torch
 
-from blueprint.verifying.compare import compare_number
+from blueprint.verifying.compare import Compared, compare_number
 from blueprint.verifying.rounding import TOLERANCES, coarsest, held_in, last_digit
 from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.dumps import FIRST, as_dtype, dump, settings
@@ -83,6 +83,11 @@ def test_numbers_written_wider_than_they_are_count_as_what_they_are(dtype: str) 
 def test_a_few_round_numbers_say_nothing_of_their_dtype() -> None:
     batch = replace(dump(FIRST["verl"]), tensors={"response_mask": np.ones((2, 8)), "rewards": np.eye(2, 8)})
     assert held_in(replace(batch, dtypes={"rewards": "float64"})) == {"rewards": "float64"}
+
+
+def test_zeros_that_nothing_may_round_are_not_in_doubt() -> None:
+    zeros = Compared("entropy", "entropy", "", cells=4, deviating=0, largest=0.0, allowed=0.0)
+    assert [replace(zeros, allowed=each).doubtful for each in (0.0, 1e-9)] == [False, True]
 
 
 def test_minus_0_is_0() -> None:

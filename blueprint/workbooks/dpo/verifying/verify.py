@@ -98,7 +98,7 @@ def fitted(batch: PairStep, settings: Settings, name: str, given: Given) -> Iter
         nll = coefficient(partial(off, "loss.nll_coef"))
         yield from (("loss.nll_coef", each) for each in typed(nll, MOST_NLL))
         for key, (least, most) in REACH.items():
-            for root in _roots(least, most, partial(off, key)):
+            for root in roots(least, most, partial(off, key)):
                 yield from ((key, each) for each in typed(root, most))
 
 
@@ -112,7 +112,7 @@ def _share(batch: PairStep, settings: Settings, name: str, given: Given) -> floa
     return batch.logged[name] / ours.numbers[name] if ours.numbers[name] else np.nan
 
 
-def _roots(least: float, most: float, off: Callable[[float], float]) -> Iterator[float]:
+def roots(least: float, most: float, off: Callable[[float], float]) -> Iterator[float]:
     """Halves intervals in which a difference changes its sign, on the scale of logarithms."""
     grid = np.geomspace(least, most, PLACES)
     found = [off(float(each)) for each in grid]
