@@ -227,7 +227,7 @@ def of_a_larger_batch(trial: MinibatchTrial, name: str) -> Iterator[Try]:
     line = straight(raw[cells], np.asarray(trial.batch.tensors[name], np.float64)[cells])
     if line is not None:
         stands = {"advantages_used": partial(_on_line, line.slope, line.constant)}
-        yield Try(f"{line} {BEYOND}", trial.settings, {"stands": stands}, fitted=True)
+        yield Try(f"{line} {BEYOND}", trial.settings, {"stands": stands}, fitted=True, found=True)
 
 
 def _on_line(slope: float, constant: float, own: Own) -> Array:
