@@ -25,8 +25,7 @@ def tries(
     if count > MOST:
         return
     equations = of.under(settings)
-    asked = [each for each in wanted if each in equations.rows]
-    way = list(dict.fromkeys(row for each in asked for row in equations.on_the_way(each, known)))
+    way = equations.on_the_way_to_any(wanted, known)
     met = {name: found for name in way if (found := _met(equations.rows[name]))}
     for names, other in _meetings(met):
         if changes := _Spread([equations.rows[each] for each in names], other).changes(equations, way):

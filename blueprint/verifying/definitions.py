@@ -334,6 +334,11 @@ class Equations:
             blocks |= dict.fromkeys(ahead)
         return [names[block] for block in blocks]
 
+    def on_the_way_to_any(self, wanted: Iterable[str], known: Collection[str]) -> list[str]:
+        """Returns the rows that are computed for some that are wanted, as far as there are such rows."""
+        there = (name for name in wanted if name in self.rows)
+        return list(dict.fromkeys(row for name in there for row in self.on_the_way(name, known)))
+
     def changed(self, name: str, change: Change) -> Block:
         """Returns a row with another equation."""
         if (name, change) not in self._changed:

@@ -80,7 +80,7 @@ def tries(
     equations = of.under(settings)
     last = list[Try]()
     wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
-    on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
+    on_the_way = equations.on_the_way_to_any(wanted, known)
     constant = constant_rows(equations)
     zero = frozenset(key for key, value in settings.items() if value == 0)
     rows = [
@@ -214,22 +214,18 @@ def _changes(
             found.setdefault(text(without_ones(expr)), (says, expr))
     for same in (own, plain):
         found.pop(text(without_ones(same)), None)
-    twice, far = Counter(says for says, _ in found.values()), _reads_more(own)
+    twice, reads = Counter(says for says, _ in found.values()), _cells(own)
     return tuple(
-        Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr), far(expr))
+        Changed(
+            _within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr), not _cells(expr) <= reads
+        )
         for says, expr in found.values()
     )
 
 
-def _reads_more(own: Expr) -> Callable[[Expr], bool]:
-    """Returns what tells whether another expression reads a cell that this one does not."""
-    reads = [node for node in walk(own) if isinstance(node, Ref)]
-    same, cells = {id(node) for node in reads}, {(node.block.name, text(node)) for node in reads}
-
-    def is_new(node: Expr) -> bool:
-        return isinstance(node, Ref) and id(node) not in same and (node.block.name, text(node)) not in cells
-
-    return lambda other: any(map(is_new, walk(other)))
+def _cells(expr: Expr) -> set[tuple[str, str]]:
+    """Returns what an equation reads: rows by name, and where."""
+    return {(node.block.name, text(node)) for node in walk(expr) if isinstance(node, Ref)}
 
 
 def every_change(

@@ -24,8 +24,7 @@ def tries(
 ) -> Iterator[Try]:
     """Yields such causes between the rows that are known and those that are wanted."""
     equations = of.under(settings)
-    asked = [each for each in wanted if each in equations.rows]
-    way = list(dict.fromkeys(row for each in asked for row in equations.on_the_way(each, known)))
+    way = equations.on_the_way_to_any(wanted, known)
     for label, changes in (*_along_others(equations, way, of.counts), *_along_one(equations, way, of.counts)):
         yield Try(label, settings, {"equations": changes})
 

@@ -21,8 +21,7 @@ def tries(
 ) -> Iterator[Try]:
     """Yields such causes between the rows that are known and those that are wanted."""
     equations = of.under(settings)
-    asked = [each for each in wanted if each in equations.rows]
-    way = list(dict.fromkeys(row for each in asked for row in equations.on_the_way(each, known)))
+    way = equations.on_the_way_to_any(wanted, known)
     plain = {
         each: own
         for each in way

@@ -23,21 +23,13 @@ def tries(
     known: Collection[str],
 ) -> list[Any]:
     """Returns each other word of some settings with every change of one part of the equations that only it has."""
-    own, found = _on_the_way(of, settings, wanted, known), list[Any]()
+    own, found = of.under(settings).on_the_way_to_any(wanted, known), list[Any]()
     for key in (each for each in keys if isinstance(settings[each], str)):
         for word in conventions.values(settings, key):
             other = conventions.changed(settings, {key: word})
             equations = of.under(other.settings)
-            for name in (each for each in _on_the_way(of, other.settings, wanted, known) if each not in own):
+            for name in (each for each in equations.on_the_way_to_any(wanted, known) if each not in own):
                 for made in changes_of(equations, name, wanted, of):
                     label = f"{other.label}, and another equation of {meaning_of(equations, name)}: {made.says}"
                     found += [] if made.far else [other._replace(label=label, ways={"equations": {name: made.change}})]
     return [each._replace(bits=log2(len(found)) + CERTAIN) for each in found]
-
-
-def _on_the_way(
-    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
-) -> dict[str, None]:
-    equations = of.under(settings)
-    asked = [each for each in wanted if each in equations.rows]
-    return dict.fromkeys(row for each in asked for row in equations.on_the_way(each, known))
