@@ -223,12 +223,11 @@ class Equations:
     _changed: dict[tuple[str, Change], Block] = field(default_factory=dict)
     _made_of: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
     _reached: dict[object, Collection[str]] = field(default_factory=dict)
-    _plans: dict[object, list[Stage]] = field(default_factory=dict)
+    _plans: dict[object, tuple[list[Stage], list[Block]]] = field(default_factory=dict)
     _compiled: dict[object, tuple[Values, dict[object, Any]]] = field(default_factory=dict)
     _readers: dict[str, list[str]] = field(default_factory=dict)
     _reads: dict[Block, tuple[Block, ...]] = field(default_factory=dict)
     _last: list[Any] = field(default_factory=list)
-    _absent: set[Block] = field(default_factory=set)
 
     def values(
         self,
@@ -249,12 +248,12 @@ class Equations:
         chosen = {block: each for block, each in here.items() if isinstance(each, Selection)}
         stood = {block: each for block, each in here.items() if not isinstance(each, Selection)}
         stood |= self.numbers_under(settings)
-        plan = self._plan(blocks, stood, chosen)
+        plan, absent = self._plan(blocks, stood, chosen)
         if (size := tuple(sizes.items())) not in self._compiled:
             self._compiled[size] = Values(sizes, beyond=True), {}
         values, compiled = self._compiled[size]
         # what a file has not, and only a change reads, has no number
-        stood |= {block: np.full(values.shape(block), np.nan) for block in self._absent - stood.keys() - chosen.keys()}
+        stood |= {block: np.full(values.shape(block), np.nan) for block in absent}
         if device == "cpu":
             values.arrays = stood
             for step, dead in plan:
@@ -350,19 +349,21 @@ class Equations:
             made.edges = set(row.edges)
         return self._changed[name, change]
 
-    def _plan(self, wanted: Collection[Block], stood: Collection[Block], chosen: Collection[Block]) -> list[Stage]:
-        """Lists what must be computed where some rows stand, and blocks of 0 and 1 pick."""
+    def _plan(
+        self, wanted: Collection[Block], stood: Collection[Block], chosen: Collection[Block]
+    ) -> tuple[list[Stage], list[Block]]:
+        """Lists what must be computed where some rows stand, and blocks of 0 and 1 pick; and what is read, and not there."""
         key = (tuple(map(id, wanted)), frozenset(map(id, stood)), frozenset(map(id, chosen)))
         if key in self._plans:
             return self._plans[key]
-        needed, ahead, picks = dict[Block, None](), [*wanted], dict[Block, Pick]()
+        needed, ahead, picks, absent = dict[Block, None](), [*wanted], dict[Block, Pick](), list[Block]()
         while ahead:
             block = ahead.pop()
             if block in needed or block in stood:
                 continue
             needed[block] = None
             if not block.definitions and block not in chosen:
-                self._absent.add(block)
+                absent.append(block)
             if (pick := pick_of(block, chosen)) is not None:
                 picks[block] = pick
             ahead += [picks[block].read] if block in picks else self.reads(block)
@@ -371,7 +372,7 @@ class Equations:
         dead: dict[int, list[Block]] = {}
         for block, at in last.items():
             dead.setdefault(at, []).extend([block] if block not in set(wanted) else [])
-        return self._plans.setdefault(key, [Stage(step, dead.get(at, [])) for at, step in enumerate(steps)])
+        return self._plans.setdefault(key, ([Stage(step, dead.get(at, [])) for at, step in enumerate(steps)], absent))
 
     def _ordered(self, blocks: list[Block]) -> Sequence[Step]:
         """Puts blocks behind those that they read; where each needs at most itself, that is quicker than a schedule."""

@@ -244,7 +244,7 @@ def every_change(
         yield from (*other_places_of_masks(own, masks), *other_masks(own, equations, masks), *moved(own, name, side))
         return
     yield from ((each.says, each.expr) for each in changed(own))
-    yield from sizes(own, scaled=not _scales_one(equations, name, wanted))
+    yield from sizes(own, scaled=not scales_one(equations, name, wanted))
     yield from _means_of_what_counts(own, equations, masks)
     yield from (*_both_others(equations, name, wanted, own), *_others(equations, name, wanted, own, masks))
     yield from (*operations(own), *constants(own), *means(own), *going_on(own, name, equations))
@@ -328,7 +328,7 @@ def _both_others(equations: Equations, name: str, wanted: tuple[str, ...], expr:
                     yield f"{rows[0].name} and {rows[1].name} are read, not {parts[0].name} and {parts[1].name}", made
 
 
-def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> bool:
+def scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> bool:
     """Tells whether a row is nothing but a factor of the one row that reads it: then that one is doubled in its place."""
     if name in wanted:
         return False
@@ -338,7 +338,7 @@ def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> boo
         return False
     (reader,) = equations.rows[readers[0]].definitions
     if isinstance(reader.expr, Ref):  # it repeats the row, and is not changed itself
-        return _scales_one(equations, readers[0], wanted)
+        return scales_one(equations, readers[0], wanted)
     here = [node for node in walk(reader.expr) if isinstance(node, Ref) and node.block is row]
     return len(here) == 1 and any(node is here[0] for node in factors_of(reader.expr))
 

@@ -17,6 +17,7 @@ from blueprint.verifying import (
     multiplied,
     of_equations,
     of_other_axes,
+    of_other_factors,
     of_other_order,
     of_other_words,
     of_what_is_read,
@@ -115,6 +116,7 @@ def tries(
     if name in MADE and not name.startswith("clip."):  # few, so that there is time for them before two at a time
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
         yield list(of_other_order(EQUATIONS, settings, MADE[name], _known(name)))
+        yield list(of_other_factors(EQUATIONS, settings, MADE[name], _known(name)))
     own = fitted(again, batch, settings, name, given)
     yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name == "advantages":
