@@ -113,7 +113,7 @@ def changed(expr: Expr) -> Iterator[Changed]:
         for name, says, other in _parts(part):
             if (whole := _replaced(expr, part, other)) is not None:
                 yield Changed(name, says, whole)
-    if not same(logarithm := everywhere(expr, _of_logarithm), expr):
+    if not same(logarithm := everywhere(expr, of_logarithm), expr):
         yield Changed("bound-of-logarithm", "The logarithm is held between the bounds, not the ratio.", logarithm)
     yield from _swapped(expr)
 
@@ -184,7 +184,7 @@ def _of_two(part: Op) -> Iterator[Part]:
             yield "comparison-turned", "The comparison stands the other way round.", Op(name, (right, left))
 
 
-def _of_logarithm(part: Expr) -> Expr:
+def of_logarithm(part: Expr) -> Expr:
     """Returns a bound 1 ± ε of a ratio as it is for the ratio whose logarithm is held between −ε and ε: e^±ε."""
     if not isinstance(part, Op) or part.name not in OTHER:
         return part

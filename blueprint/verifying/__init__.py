@@ -47,8 +47,7 @@ from blueprint.verifying.in_memory import (
 )
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
-from blueprint.verifying.other_factors import tries as of_other_factors
-from blueprint.verifying.other_order import tries as of_other_order
+from blueprint.verifying.other_forms import tries as of_other_forms
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.other_words import tries as of_other_words
 from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
@@ -199,8 +198,7 @@ __all__ = [
     "of_broadcast",
     "of_equations",
     "of_other_axes",
-    "of_other_factors",
-    "of_other_order",
+    "of_other_forms",
     "of_other_words",
     "of_what_is_read",
     "off_by",

@@ -44,7 +44,15 @@ from blueprint.verifying.other_cells import (
     places,
     read,
 )
-from blueprint.verifying.other_operations import constants, factors_of, is_square, means, operations, sizes
+from blueprint.verifying.other_operations import (
+    constants,
+    factors_of,
+    is_square,
+    means,
+    of_exponentials,
+    operations,
+    sizes,
+)
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
@@ -247,7 +255,7 @@ def every_change(
     yield from sizes(own, scaled=not scales_one(equations, name, wanted))
     yield from _means_of_what_counts(own, equations, masks)
     yield from (*_both_others(equations, name, wanted, own), *_others(equations, name, wanted, own, masks))
-    yield from (*operations(own), *constants(own), *means(own), *going_on(own, name, equations))
+    yield from (*operations(own), *constants(own), *means(own), *of_exponentials(own), *going_on(own, name, equations))
     if name in masks or (name in wanted and not equations.rows[name].axes):
         yield "1 is divided by it", Op("div", (Constant(1), own))
         yield "it is taken off 1", Op("sub", (Constant(1), own))
@@ -290,6 +298,17 @@ def read_from(expr: Expr, names: Names) -> Expr:
     if isinstance(expr, Ref) and not lookups_in(expr):
         return Ref(names[expr.block.name], expr.at)
     return rebuilt(expr, lambda inner: read_from(inner, names))
+
+
+def wherever(block: Block, made: Callable[[Ref], Expr]) -> Change:
+    """Makes a change of an equation: something else stands wherever a row is read."""
+
+    def change(expr: Expr, names: Names) -> Expr:
+        if isinstance(expr, Ref) and expr.block.name == block.name:
+            return read_from(made(expr), names)
+        return rebuilt(expr, lambda inner: change(inner, names))
+
+    return change
 
 
 def _means_of_what_counts(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:

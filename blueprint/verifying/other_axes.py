@@ -10,9 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
 from blueprint.language import Axis, Block, Count, Expr, Op, Position, Reduce, Ref, rebuilt, walk
-from blueprint.language.blocks import Definition
 from blueprint.misconceptions.rewriting import Change, Names, put
-from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.definitions import Definitions, Equations, another_row
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
@@ -115,7 +114,7 @@ def _only_the_sum(row: Block, across: Axis) -> Iterator[Labelled]:
     """Yields a row of which the sum alone goes over all of both axes."""
     for node in walk(row.definitions[0].expr):
         if isinstance(node, Reduce) and node.axes == (across,):
-            total = _made(row, (), Reduce(node.name, (*row.axes, across), node.body))
+            total = another_row(row, (), Reduce(node.name, (*row.axes, across), node.body))
             made = put(row.definitions[0].expr, node, Ref(total, ()))
             yield f"the {node.name} in {row.name} goes over all", {row.name: _becomes(row.definitions[0].expr, made)}
 
@@ -157,7 +156,7 @@ class _Laid:
         if self.across in block.axes and all(one is two for one, two in other.items()):
             return block
         own = (self.along,) == block.axes
-        return _made(block, over if own else block.axes, self._expr(expr, other, over, own))
+        return another_row(block, over if own else block.axes, self._expr(expr, other, over, own))
 
     def _expr(self, expr: Expr, other: Mapping[Block, Block | None], over: tuple[Axis, ...], own: bool) -> Expr:
         """own: whether the equation is of a row along the first axis: what it sums, and counts, goes along the others then."""
@@ -197,7 +196,7 @@ class _Divided:
             return block
         read = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref))
         if sums or any(self.out(each) is not each for each in read if each is not block):
-            self.rows[block] = _made(
+            self.rows[block] = another_row(
                 block, (self.along,) if sums else block.axes, self._expr(expr, block if sums else None)
             )
         return self.rows.get(block, block)
@@ -213,9 +212,3 @@ class _Divided:
                 made = self.out(block)
                 return expr if made is block else Ref(made, tuple(map(Position, made.axes)))
         return rebuilt(expr, lambda part: self._expr(part, number))
-
-
-def _made(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
-    made = Block(of.name, axes, of.about)
-    made.definitions = [Definition(tuple(map(Position, axes)), expr)]
-    return made

@@ -136,6 +136,8 @@ def other_places_of_masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[
         yield f"{said} begins and ends one earlier", put(expr, part, behind)
         yield f"{said} leaves the first one out", put(expr, part, Op("mul", (part, before)))
         yield f"{said} leaves the last one out", put(expr, part, Op("mul", (part, behind)))
+        yield f"{said} is of the first one alone", put(expr, part, Op("sub", (part, Op("mul", (part, before)))))
+        yield f"{said} is of the last one alone", put(expr, part, Op("sub", (part, Op("mul", (part, behind)))))
         yield f"{said} goes on for one more", put(expr, part, Op("maximum", (part, before)))
         yield f"{said} is taken off 1: what does not count, does", put(expr, part, Op("sub", (Constant(1), part)))
         yield f"1 is added to {said}", put(expr, part, Op("add", (Constant(1), part)))

@@ -1,91 +1,133 @@
-"""Causes that are a factor too many: a coefficient of the step, a length or a number of tokens by which a part of an equation is
-multiplied or divided, and should not be. λ that multiplies the next value, too; β on the whole loss; a score that is divided by
-the length of its response.
+"""Causes that are a factor too many: a coefficient of the step, a length or a temperature by which a part of an equation is
+multiplied or divided, and should not be. λ that multiplies the next value, too; β on the whole loss; a score that is paid to each
+token by its share.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from blueprint.inputs.catalogue import OFF
-from blueprint.language import Axis, Block, Expr, Op, Position, Reduce, Ref, text, walk
-from blueprint.language.blocks import Definition
+from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.constant_rows import without_ones
-from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import meaning_of, only_picks, plain_of, scales_one, to
+from blueprint.verifying.definitions import Definitions, Equations, another_row
+from blueprint.verifying.equations import meaning_of, only_picks, plain_of, scales_one, to, wherever
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.other_operations import BRANCHES, factors_of
 
 NEUTRAL = (0.0, 1.0)
 """By these nobody multiplies, or nothing is left to be seen of it."""
 SIGNS = {"mul": "multiplied with", "div": "divided by"}
+TENTHS = (5, 6, 7, 8, 9, 11, 12, 15)
+"""Temperatures that runs have, times 10."""
+LOGPROBS = "logprobs"
 
 
 def tries(
-    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    wanted: tuple[str, ...],
+    known: Collection[str],
+    masks: tuple[str, ...] = (),
 ) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted."""
-    equations = of.under(settings)
-    numbers = _coefficients(equations, settings)
-    counts = [*_counts(equations, of.masks)]
+    """Yields such causes between the rows that are known and those that are wanted. masks: beside those of the definitions."""
+    equations, masks = of.under(settings), (*of.masks, *masks)
     way = equations.on_the_way_to_any(wanted, known)
-    for name in way:
+    counts = [*_counts(equations, masks)]
+    factors = [*_coefficients(of, settings, wanted), *counts]
+    for name in (each for each in way if each not in masks and not is_setting(equations.rows[each])):
         row, own = equations.rows[name], plain_of(equations, name)
-        if own is None or name in of.masks or is_setting(row) or (only_picks(row) and not _repeats(own, way)):
+        if own is None:
             continue
+        if only_picks(row):
+            found = _of_what_is_picked(own, way, factors)
+        else:
+            scaled = not scales_one(equations, name, wanted)
+            found = (*_scaled(row, own, scaled, factors), *_spread(row, own, counts))
         whole, seen = row.definitions[0].expr, {text(without_ones(own))}
-        for part in _parts(own, scaled=not scales_one(equations, name, wanted)):
-            along = {*row.axes, *_summed_around(own, part)}
-            for factor in (*numbers, *(each for each in counts if {*each.block.axes} <= along)):
-                for sign, says in SIGNS.items():
-                    made = put(own, part, Op(sign, (part, factor)))
-                    if (written := text(without_ones(made))) not in seen:
-                        seen.add(written)
-                        where = "it" if part is own else text(part)
-                        label = (
-                            f"another equation of {meaning_of(equations, name)}: {where} is {says} {_called(factor)}"
-                        )
-                        yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
+        for says, made in found:
+            if (written := text(without_ones(made))) not in seen:
+                seen.add(written)
+                label = f"another equation of {meaning_of(equations, name)}: {says}"
+                yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
+    yield from _of_temperatures(equations, way, settings)
 
 
-def _repeats(own: Expr, way: Collection[str]) -> bool:
-    """Tells whether an equation repeats a row that is known: the first place where that may be something else."""
-    return isinstance(own, Ref) and own.block.name not in way
+def _scaled(row: Block, own: Expr, scaled: bool, factors: list[Ref]) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation with every part of it multiplied or divided; scaled: the whole, too."""
+    for part in _parts(own, scaled):
+        along = {*row.axes, *_summed_around(own, part)}
+        for factor in (each for each in factors if {*each.block.axes} <= along):
+            for sign, says in SIGNS.items():
+                where = "it" if part is own else text(part)
+                yield f"{where} is {says} {_called(factor)}", put(own, part, Op(sign, (part, factor)))
+
+
+def _of_what_is_picked(own: Expr, way: Collection[str], factors: list[Ref]) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation that repeats a row that is known, or takes cells of it, with that row multiplied or divided."""
+    for part in (node for node in walk(own) if isinstance(node, Ref) and node.block.axes and not node.block.text):
+        if part.block.name in way or (part.block.typed and part is not own):
+            continue
+        for factor in (each for each in factors if {*each.block.axes} <= {*part.block.axes}):
+            for sign, says in SIGNS.items():
+                here = Ref(part.block, tuple(map(Position, part.block.axes)))
+                made = another_row(part.block, part.block.axes, Op(sign, (here, factor)))
+                yield f"{text(part)} is {says} {_called(factor)}", put(own, part, Ref(made, part.at))
+
+
+def _spread(row: Block, own: Expr, counts: list[Ref]) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation in which what is 1 at one place of a response is its share at each that counts."""
+    for part in (node for node in walk(own) if isinstance(node, Ref) and node.at == tuple(map(Position, row.axes))):
+        for count in (each for each in counts if each.block.axes and not part.block.about.decimals and part.block.axes):
+            mask = next(node for node in walk(count.block.definitions[0].expr) if isinstance(node, Ref)).block
+            if mask.axes == part.block.axes and mask is not part.block:
+                each = Op("div", (Ref(mask, part.at), count))
+                yield f"{text(each)} is read, not {text(part)}", put(own, part, each)
+
+
+def _of_temperatures(equations: Equations, way: list[str], settings: Mapping[str, float | str]) -> Iterator[Try]:
+    """Yields log-probs that are divided by a temperature, wherever they are read."""
+    typed = [row for name, row in equations.rows.items() if row.typed and name.endswith(LOGPROBS)]
+    for row in typed:
+        readers = [each for each in way if any(read is row for read in equations.reads(equations.rows[each]))]
+        for tenths in TENTHS if readers else ():
+            made = wherever(
+                row, lambda ref, tenths=tenths: Op("div", (Op("mul", (ref, Constant(10))), Constant(tenths)))
+            )
+            label = f"{meaning_of(equations, row.name)}, wherever it is read: it is divided by a temperature of {tenths / 10:g}"
+            yield Try(label, settings, {"equations": dict.fromkeys(readers, made)})
 
 
 def _called(factor: Ref) -> str:
     return factor.block.about.meaning or factor.block.name
 
 
-def _coefficients(equations: Equations, settings: Mapping[str, float | str]) -> list[Ref]:
-    """Returns the settings by which something may be multiplied: numbers other than 0 and 1, of each number the first."""
-    read = dict.fromkeys(
-        node.block
-        for row in equations.rows.values()
-        for of in row.definitions
-        for node in walk(of.expr)
-        if isinstance(node, Ref) and is_setting(node.block)
-    )
-    numbers = {block: settings.get(block.name) for block in read}
-    own = [
-        block
-        for block, value in numbers.items()
-        if isinstance(value, int | float) and value not in NEUTRAL and abs(value) != OFF
+def _coefficients(of: Definitions, settings: Mapping[str, float | str], wanted: Collection[str]) -> list[Ref]:
+    """Returns the settings that some rows are made of, and by which something may be multiplied: no limit, and no ε."""
+    equations = of.under(settings)
+    there = equations.made_of(tuple(each for each in wanted if each in equations.rows))
+    read = dict.fromkeys(read for name in there for read in equations.reads(equations.rows[name]) if is_setting(read))
+    return [
+        Ref(block, ()) for block in read if block.name in settings and _scales(of, block.name, settings[block.name])
     ]
-    return [Ref(block, ()) for block in own]
 
 
-def _counts(equations: Equations, masks: tuple[str, ...]) -> Iterator[Ref]:
+def _scales(of: Definitions, name: str, value: float | str) -> bool:
+    """Tells whether somebody may multiply by a setting."""
+    record = of.settings[name]
+    return (
+        isinstance(value, int | float) and abs(value) not in NEUTRAL and not record.limit and not name.endswith("eps")
+    )
+
+
+def _counts(equations: Equations, masks: Collection[str]) -> Iterator[Ref]:
     """Yields what a mask counts: the tokens of each response, and all."""
     for mask in dict.fromkeys(equations.rows[each] for each in masks if each in equations.rows):
-        if len(mask.axes) > 1:
-            first, *rest = mask.axes
-            here = Ref(mask, tuple(map(Position, mask.axes)))
-            for axes, says in (((first,), f"what counts of each {first.meaning}"), ((), "what counts of all")):
-                over = tuple(axis for axis in mask.axes if axis not in axes)
-                count = Block(f"{mask.name} of {says}", axes, replace(mask.about, meaning=f"the number of {says}"))
-                count.definitions = [Definition(tuple(map(Position, axes)), Reduce("sum", over, here))]
-                yield Ref(count, tuple(map(Position, axes)))
+        first, here = (mask.axes or (None,))[0], Ref(mask, tuple(map(Position, mask.axes)))
+        for axes, says in (((first,), f"of each {first.meaning}"), ((), "of all")) if first and mask.axes[1:] else ():
+            over = tuple(axis for axis in mask.axes if axis not in axes)
+            count = another_row(mask, axes, Reduce("sum", over, here))
+            count.about = replace(mask.about, meaning=f"the number {says} that count in {mask.name}")
+            yield Ref(count, tuple(map(Position, axes)))
 
 
 def _summed_around(own: Expr, part: Expr) -> set[Axis]:
@@ -95,13 +137,11 @@ def _summed_around(own: Expr, part: Expr) -> set[Axis]:
 
 
 def _parts(own: Expr, scaled: bool) -> Iterator[Expr]:
-    """Yields the whole, if it is scaled, and every part that is no factor of something that is one, too, and no test of a branch."""
+    """Yields the whole, if it is scaled, and every part: none that is a factor of one, and no test of a branch."""
     scaling = {id(each) for whole in walk(own) for each in [*factors_of(whole)][1:]}
-    tests = {
-        id(each) for node in walk(own) if isinstance(node, Op) and node.name in BRANCHES for each in walk(node.args[0])
-    }
+    branches = (node for node in walk(own) if isinstance(node, Op) and node.name in BRANCHES)
+    tests = {id(each) for node in branches for each in walk(node.args[0])}
     for part in walk(own):
         constant = isinstance(part, Ref) and is_setting(part.block)
         if isinstance(part, Ref | Op | Reduce) and not constant and id(part) not in scaling | tests:
-            if part is not own or scaled:
-                yield part
+            yield from [part] if part is not own or scaled else []

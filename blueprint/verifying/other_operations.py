@@ -63,6 +63,30 @@ def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
             yield f"the smallest of {text(body)} is taken", put(expr, part, least)
 
 
+def of_exponentials(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields the logarithm of the mean of exponentials in the place of a mean, as where log σ is taken of the mean of σ; also of one
+    that is a sum with weights."""
+    for mean in walk(expr):
+        match mean:
+            case Op("div", (Reduce("sum", axes, Ref() as body), count)):
+                both = [(body, lambda made, axes=axes, count=count: Op("div", (Reduce("sum", axes, made), count)))]
+            case Reduce("sum", axes, Op("mul", (Ref() as one, Ref() as two))):
+                both = [
+                    (body, lambda made, axes=axes, by=by: Reduce("sum", axes, Op("mul", (by, made))))
+                    for by, body in ((one, two), (two, one))
+                    if {*axes} <= {*running(body)}
+                ]
+            case _:
+                continue
+        for body, averaged in both:
+            plus, minus = log(averaged(exp(body))), Op("neg", (log(averaged(exp(Op("neg", (body,))))),))
+            for sign, made in (("", plus), ("minus ", minus)):
+                yield (
+                    f"it is {sign}the logarithm of the mean of exponentials of {sign}{text(body)}",
+                    put(expr, mean, made),
+                )
+
+
 def is_square(expr: Expr) -> bool:
     """Tells whether an expression is a row times itself."""
     match expr:
@@ -98,8 +122,9 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
             case Op("maximum" | "minimum" as name, args):
                 least = Op("minimum" if name == "maximum" else "maximum", args)
                 others += [least, *([Op("neg", (least,))] if all(isinstance(each, Ref) for each in args) else [])]
-            case Op("less" | "at_most" as name, args):
+            case Op("less" | "at_most" as name, (left, right) as args):
                 others += [Op(COMPARED[name], args)]
+                others += [Op(name, (left, Constant(0))), Op(name, (Constant(0), right))]
             case Op("exp", (inner,)):
                 others += [log(1 + inner), 1 + inner, exp(inner) - 1]
             case Op("log", (inner,)):

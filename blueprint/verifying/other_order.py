@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from blueprint.language import Axis, Block, Constant, Count, Expr, Op, Position, Reduce, Ref, sqrt, walk
-from blueprint.language.blocks import Definition
+from blueprint.language import Block, Constant, Count, Expr, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
-from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.definitions import Definitions, Equations, another_row
 from blueprint.verifying.equations import AROUND, MODELS, SIDES, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
@@ -17,10 +16,14 @@ Labelled = tuple[str, dict[str, Change]]
 
 
 def tries(
-    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    wanted: tuple[str, ...],
+    known: Collection[str],
+    masks: tuple[str, ...] = (),
 ) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted."""
-    equations = of.under(settings)
+    """Yields such causes between the rows that are known and those that are wanted. masks: beside those of the definitions."""
+    equations, masks = of.under(settings), (*of.masks, *masks)
     way = equations.on_the_way_to_any(wanted, known)
     plain = {
         each: own
@@ -29,9 +32,9 @@ def tries(
     }
     found = (
         _through(equations, plain),
-        _averaged_first(equations, plain, of.masks),
-        _normalised(equations, plain, of.masks),
-        _summed_after(equations, way, of.masks),
+        _averaged_first(equations, plain, masks),
+        _normalised(equations, plain, masks),
+        _summed_after(equations, way, masks),
     )
     for label, changes in (each for some in found for each in some):
         yield Try(label, settings, {"equations": changes})
@@ -82,18 +85,18 @@ def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
     if mask is None:
         sizes = [Count("size", axis) for axis in part.block.axes]
         every = Op("div", (Reduce("sum", part.block.axes, part), sizes[0])) if len(sizes) == 1 else None
-        yield from [("over all", _made(part.block, (), every))] if every is not None else []
+        yield from [("over all", another_row(part.block, (), every))] if every is not None else []
         return
     first, *rest = mask.axes
     counts = Ref(mask, part.at)
     whole = Op("mul", (counts, part))
     each = Op("div", (Reduce("sum", tuple(rest), whole), Reduce("sum", tuple(rest), counts)))
-    of_rows = _made(part.block, (first,), each)
+    of_rows = another_row(part.block, (first,), each)
     yield "over the tokens of each response", of_rows
     every = Op("div", (Reduce("sum", mask.axes, whole), Reduce("sum", mask.axes, counts)))
-    yield "over all tokens", _made(part.block, (), every)
+    yield "over all tokens", another_row(part.block, (), every)
     total = Reduce("sum", (first,), Ref(of_rows, (Position(first),)))
-    yield "over each response and over all", _made(part.block, (), Op("div", (total, Count("size", first))))
+    yield "over each response and over all", another_row(part.block, (), Op("div", (total, Count("size", first))))
 
 
 def _normalised(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
@@ -105,13 +108,13 @@ def _normalised(equations: Equations, plain: Mapping[str, Expr], masks: tuple[st
             continue
         here, whole = tuple(map(Position, row.axes)), row.definitions[0].expr
         mask = next((each for each in there if each.axes == row.axes), None)
-        counts = _made(row, row.axes, Constant(1) if mask is None else Ref(mask, here))
-        kept = Op("mul", (Ref(counts, here), Ref(_made(row, row.axes, own), here)))
+        counts = another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here))
+        kept = Op("mul", (Ref(counts, here), Ref(another_row(row, row.axes, own), here)))
         count = Reduce("sum", row.axes, Ref(counts, here))
-        mean = _made(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
-        off = _made(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
+        mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
+        off = another_row(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
         square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
-        spread = _made(
+        spread = another_row(
             row, (), sqrt(Op("div", (square, Op("maximum", (Op("sub", (count, Constant(1))), Constant(1))))))
         )
         yield f"{name} is taken less its mean over all", {name: to(whole, Ref(off, here))}
@@ -133,13 +136,13 @@ def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) 
         )
         if total is None or body is None or mask is None:
             continue
-        exponential = _made(body.block, body.block.axes, Op("exp", (body,)))
+        exponential = another_row(body.block, body.block.axes, Op("exp", (body,)))
         counts, each = Ref(mask, body.at), Ref(exponential, body.at)
         above = Reduce("sum", total.axes, Op("mul", (counts, each)))
         mean = Op("div", (above, Reduce("sum", total.axes, counts)))
         for reader, own, part in _exponentials(equations, way, row):
             for says, expr in (("mean", mean), ("sum", above)):
-                made = Ref(_made(row, row.axes, expr), tuple(map(Position, row.axes)))
+                made = Ref(another_row(row, row.axes, expr), tuple(map(Position, row.axes)))
                 label = (
                     f"{reader} is the {says} of the exponentials of {body.block.name}, not the exponential of {name}"
                 )
@@ -169,9 +172,3 @@ def _origin(block: Block) -> Block:
     while len(block.definitions) == 1 and isinstance(ref := block.definitions[0].expr, Ref):
         block = ref.block
     return block
-
-
-def _made(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
-    made = Block(of.name, axes, of.about)
-    made.definitions = [Definition(tuple(map(Position, axes)), expr)]
-    return made

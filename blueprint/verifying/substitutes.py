@@ -43,8 +43,8 @@ from blueprint.verifying.equations import (
     only_picks,
     plain_of,
     reaches,
-    read_from,
     to,
+    wherever,
 )
 from blueprint.verifying.in_memory import Try
 
@@ -145,25 +145,14 @@ def _taken_otherwise(way: Way) -> Iterator[Labelled]:
 def _otherwise(way: Way, block: Block) -> Iterator[tuple[str, Change]]:
     """Yields how a row may be taken, and the change of an equation that takes it so."""
     two = Constant(2)
-    yield "it is doubled", _for(block, lambda ref: Op("mul", (two, ref)))
-    yield "it is halved", _for(block, lambda ref: Op("div", (ref, two)))
-    yield "it is squared", _for(block, lambda ref: Op("mul", (ref, ref)))
-    yield "it is taken with the other sign", _for(block, lambda ref: Op("neg", (ref,)))
-    yield from ((says, _for(block, made)) for says, made in AROUND.items())
+    yield "it is doubled", wherever(block, lambda ref: Op("mul", (two, ref)))
+    yield "it is halved", wherever(block, lambda ref: Op("div", (ref, two)))
+    yield "it is squared", wherever(block, lambda ref: Op("mul", (ref, ref)))
+    yield "it is taken with the other sign", wherever(block, lambda ref: Op("neg", (ref,)))
+    yield from ((says, wherever(block, made)) for says, made in AROUND.items())
     for other in alike(way.equations, way.wanted, block):
         row = way.equations.rows[other]
-        yield f"{other} is taken", _for(block, lambda ref, row=row: Ref(row, ref.at) if reaches(row, ref) else ref)  # type: ignore[misc]
-
-
-def _for(block: Block, made: Callable[[Ref], Expr]) -> Change:
-    """Makes a change of an equation: something else stands wherever a row is read."""
-
-    def change(expr: Expr, names: Names) -> Expr:
-        if isinstance(expr, Ref) and expr.block.name == block.name:
-            return read_from(made(expr), names)
-        return rebuilt(expr, lambda inner: change(inner, names))
-
-    return change
+        yield f"{other} is taken", wherever(block, lambda ref, row=row: Ref(row, ref.at) if reaches(row, ref) else ref)  # type: ignore[misc]
 
 
 def _by_one_reader(way: Way) -> Iterator[Labelled]:
@@ -321,7 +310,7 @@ def _with_numbers(way: Way, row: Block, reader: str) -> Iterator[tuple[str, Chan
     for block in (each for each in read if rows.get(each.name) is each and each.name in numbers):
         near = sorted(numbers, key=lambda each: each.partition(".")[0] != block.name.partition(".")[0])
         for other in (each for each in near if each != block.name and reader not in _made_of(way, each)):
-            made = _for(block, lambda ref, other=other: Ref(rows[other], ()))  # type: ignore[misc]
+            made = wherever(block, lambda ref, other=other: Ref(rows[other], ()))  # type: ignore[misc]
             yield f"{other} is read, not {block.name}", made
 
 

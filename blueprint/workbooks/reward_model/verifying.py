@@ -53,8 +53,7 @@ from blueprint.verifying import (
     multiplied,
     of_broadcast,
     of_equations,
-    of_other_factors,
-    of_other_order,
+    of_other_forms,
     of_what_is_read,
     off_by,
     parts_of,
@@ -309,8 +308,7 @@ def tries(
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
         yield list(of_broadcast(EQUATIONS, settings, (name,), ("score",), batch.pairs))
-        yield list(of_other_order(EQUATIONS, settings, (name,), ("score",)))
-        yield list(of_other_factors(EQUATIONS, settings, (name,), ("score",)))
+        yield from of_other_forms(EQUATIONS, settings, (name,), ("score",))
         yield from of_what_is_read(EQUATIONS, settings, name, ("score",))
         yield list(_fitted(batch, settings, name, given))
 

@@ -22,8 +22,7 @@ from blueprint.verifying import (
     Try,
     named_first,
     of_broadcast,
-    of_other_factors,
-    of_other_order,
+    of_other_forms,
     on_the_line,
     shown,
     straight_line,
@@ -437,7 +436,6 @@ def tries(
     if name == "advantages":
         yield list(of_some_steps(settings))
     yield list(of_broadcast(EQUATIONS, settings, (MADE[name].row,), _known(name), len(rollout.at)))
-    yield list(of_other_order(EQUATIONS, settings, (MADE[name].row,), _known(name)))
-    yield list(of_other_factors(EQUATIONS, settings, (MADE[name].row,), _known(name)))
+    yield from of_other_forms(EQUATIONS, settings, (MADE[name].row,), _known(name))
     yield [each for stage in of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name)) for each in stage]
     yield [*of_fits(rollout, settings, name, given), *INSTEAD.of_presets(settings, settings_read(settings, name))]

@@ -37,8 +37,7 @@ from blueprint.verifying import (
     multiplied,
     of_broadcast,
     of_equations,
-    of_other_factors,
-    of_other_order,
+    of_other_forms,
     of_what_is_read,
     off_by,
     ragged,
@@ -233,9 +232,13 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         yield _of_each_loss(batch, settings, lambda use: _of_ratio(use, name))
         yield _of_each_loss(batch, settings, lambda use: of_broadcast(EQUATIONS, use, (row,), stands, batch.pairs))
     if not share:
-        yield _of_each_loss(batch, settings, lambda use: of_other_order(EQUATIONS, use, (row,), stands))
-        yield _of_each_loss(batch, settings, lambda use: of_other_factors(EQUATIONS, use, (row,), stands))
-        stages = (of_what_is_read(EQUATIONS, use, row, stands, signs=False) for use in uses(batch, settings))
+        stages = (
+            chain(
+                of_other_forms(EQUATIONS, use, (row,), stands),
+                of_what_is_read(EQUATIONS, use, row, stands, signs=False),
+            )
+            for use in uses(batch, settings)
+        )
         for both in zip(*stages, strict=True):
             yield _of_each_loss(batch, settings, lambda use, both=both: chain(*both))  # type: ignore[misc]
     if "logp" not in name:

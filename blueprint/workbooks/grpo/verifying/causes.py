@@ -17,8 +17,7 @@ from blueprint.verifying import (
     multiplied,
     of_equations,
     of_other_axes,
-    of_other_factors,
-    of_other_order,
+    of_other_forms,
     of_other_words,
     of_what_is_read,
     on_the_line,
@@ -115,15 +114,14 @@ def tries(
     yield list(INSTEAD.of_presets(settings, read))
     if name in MADE and not name.startswith("clip."):  # few, so that there is time for them before two at a time
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
-        yield list(of_other_order(EQUATIONS, settings, MADE[name], _known(name)))
-        yield list(of_other_factors(EQUATIONS, settings, MADE[name], _known(name)))
+        yield from of_other_forms(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
     yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name == "advantages":
         yield list(_line(again, whole or batch, settings))  # a file of it may have too few responses
     if name in MADE and not name.startswith("clip."):
+        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name), signs=False)
         yield of_other_words(EQUATIONS, INSTEAD, settings, read, MADE[name], _known(name))
-        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
     yield list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
 

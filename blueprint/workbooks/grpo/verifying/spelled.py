@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.language import Constant, Expr, Position, Ref, Sum, block, exp, reading
 from blueprint.misconceptions import Change, Names
-from blueprint.verifying import Definitions, Settings, Try, of_equations, of_other_factors, of_other_order, spelled
+from blueprint.verifying import Definitions, Settings, Try, of_equations, of_other_forms, spelled
 from blueprint.verifying.equations import to
 from blueprint.workbooks.common import Choices, Rows
 from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, q, t
@@ -92,9 +93,8 @@ WORDS = ("token_mean", "seq_mean_token_mean", "seq_mean_token_sum")
 def of_joined(settings: Settings) -> Iterator[Try]:
     """Yields every change of one part of these equations, where the KL is paid in the loss and averaged as the rest is."""
     if settings[MODE] in WORDS and settings["kl.place"] == "loss" and settings["kl.aggregation"] == "as_policy":
-        of_order = of_other_order(JOINED, settings, ("joined.total",), ())
-        factors = of_other_factors(JOINED, settings, ("joined.total",), ())
-        for each in (*of_equations(JOINED, settings, "joined.total", ()), *of_order, *factors):
+        forms = chain(*of_other_forms(JOINED, settings, ("joined.total",), ()))
+        for each in (*of_equations(JOINED, settings, "joined.total", ()), *forms):
             yield each._replace(ways={"joined": each.ways["equations"]})
 
 

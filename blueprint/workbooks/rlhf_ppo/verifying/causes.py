@@ -14,7 +14,7 @@ import numpy as np
 from blueprint.dumps import Array, Minibatch
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import OFF
-from blueprint.verifying import Settings, Try, of_equations, of_other_factors, shown
+from blueprint.verifying import Settings, Try, of_equations, of_other_forms, shown
 from blueprint.verifying.logged import ALL, TENSORS, before, reads
 from blueprint.verifying.settings import FINE, MEANINGS, TOGETHER, VALUES, Setting, laid_over, number_of
 from blueprint.verifying.substitutes import tries as of_what_is_read
@@ -51,7 +51,7 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
     padded = trial.row(name) in with_pads.EQUATIONS.under(use).rows and trial.carries_pads
     if padded:
         yield [_spelled(each) for each in of_equations(with_pads.EQUATIONS, use, trial.row(name), rows)]
-    yield [*of_other_factors(EQUATIONS, use, (trial.row(name),), rows)]
+    yield from of_other_forms(EQUATIONS, use, (trial.row(name),), rows, ("mask",))
     yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False)
     if padded:
         for stage in of_what_is_read(with_pads.EQUATIONS, use, trial.row(name), rows, False, everywhere=True):

@@ -1,0 +1,67 @@
+"""Causes that are parentheses that stand elsewhere: r − m/s for (r − m)/s, γ(V′ − V) for γV′ − V, l/n·m for l/(n·m).
+
+A library has on one line what the definitions have in two rows, so an equation is taken with each row that it reads written out,
+too.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from blueprint.language import Expr, Op, Position, Ref, text, walk
+from blueprint.misconceptions.rewriting import is_setting, put
+from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.equations import meaning_of, only_picks, plain_of, to
+from blueprint.verifying.in_memory import Try
+
+SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
+
+
+def tries(
+    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
+) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted."""
+    equations = of.under(settings)
+    for name in equations.on_the_way_to_any(wanted, known):
+        own = plain_of(equations, name)
+        if own is None or only_picks(equations.rows[name]):
+            continue
+        seen, whole = set[str](), equations.rows[name].definitions[0].expr
+        for written in (own, *_written_out(equations, own, known)):
+            for part in walk(written):
+                for other in _elsewhere(part):
+                    made = put(written, part, other)
+                    if (said := text(made)) not in seen:
+                        seen.add(said)
+                        label = f"another equation of {meaning_of(equations, name)}: {text(other)} stands where {text(part)} should"
+                        yield Try(label, settings, {"equations": {name: to(whole, made)}})
+
+
+def _written_out(equations: Equations, own: Expr, known: Collection[str]) -> Iterator[Expr]:
+    """Yields an equation with the equation of a row that it reads in its own place, for each such row that is computed."""
+    for part in {
+        text(node): node for node in walk(own) if isinstance(node, Ref) and not is_setting(node.block)
+    }.values():
+        name, here = part.block.name, tuple(map(Position, part.block.axes))
+        row = equations.rows.get(name)
+        inner = plain_of(equations, name) if row is part.block and name not in known else None
+        if isinstance(inner, Op) and part.at == here and not any(each is row for each in equations.reads(part.block)):
+            yield put(own, part, inner, alike=True)
+
+
+def _elsewhere(part: Expr) -> Iterator[Expr]:
+    """Yields an operation with its parentheses elsewhere: ∘ is a product or fraction, ± a sum or difference."""
+    match part:
+        case Op(outer, (Op(inner, (a, b)), c)) if outer in PRODUCTS and inner in SUMS:  # (a ± b) ∘ c
+            yield Op(inner, (a, Op(outer, (b, c))))
+            yield Op(inner, (Op(outer, (a, c)), b))
+    match part:
+        case Op(outer, (c, Op(inner, (a, b)))) if outer in PRODUCTS and inner in SUMS:  # c ∘ (a ± b)
+            yield Op(inner, (Op(outer, (c, a)), b))
+            if outer == "mul":
+                yield Op(inner, (a, Op(outer, (c, b))))
+        case Op("div", (c, Op("mul" | "div" as inner, (a, b)))):  # c / (a ∘ b)
+            yield Op(inner, (Op("div", (c, a)), b))
+        case Op(outer, (a, Op(inner, (b, c)))) if outer in SUMS and inner in PRODUCTS:  # a ± b ∘ c
+            yield Op(inner, (Op(outer, (a, b)), c))
+    match part:
+        case Op(outer, (Op(inner, (b, c)), a)) if outer in SUMS and inner in PRODUCTS:  # b ∘ c ± a
+            yield Op(inner, (b, Op(outer, (c, a))))
