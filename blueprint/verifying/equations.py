@@ -300,6 +300,11 @@ def read_from(expr: Expr, names: Names) -> Expr:
     return rebuilt(expr, lambda inner: read_from(inner, names))
 
 
+def instead(row: Block, other: Block) -> Change:
+    """Makes a change of an equation: another row is read in the place of one."""
+    return lambda expr, names: reading(expr, {row: other})
+
+
 def wherever(block: Block, made: Callable[[Ref], Expr]) -> Change:
     """Makes a change of an equation: something else stands wherever a row is read."""
 

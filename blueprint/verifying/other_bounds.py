@@ -39,7 +39,7 @@ def tries(
 
 
 def _as_logarithms(equations: Equations, way: list[str], settings: Mapping[str, float | str]) -> Iterator[Try]:
-    """Yields all bounds 1 ± ε as e^±ε, where one row has the lower and another one the upper: the logarithm is held, not the ratio."""
+    """Yields all bounds 1 ± ε as e^±ε, where one row has the lower and another the upper: the logarithm is held, not the ratio."""
     rows = [name for name in way if any(_moves(each.expr) for each in equations.rows[name].definitions)]
     if len(rows) > 1:
         changes = dict.fromkeys(rows, lambda expr, names: everywhere(expr, of_logarithm))

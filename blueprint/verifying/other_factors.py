@@ -10,7 +10,7 @@ from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.constant_rows import without_ones
 from blueprint.verifying.definitions import Definitions, Equations, another_row
-from blueprint.verifying.equations import meaning_of, only_picks, plain_of, scales_one, to, wherever
+from blueprint.verifying.equations import instead, meaning_of, only_picks, plain_of, scales_one, to
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.other_operations import BRANCHES, factors_of
 
@@ -34,22 +34,20 @@ def tries(
     way = equations.on_the_way_to_any(wanted, known)
     counts = [*_counts(equations, masks)]
     factors = [*_coefficients(of, settings, wanted), *counts]
-    for name in (each for each in way if each not in masks and not is_setting(equations.rows[each])):
+    for name in (each for each in way if each not in masks and not only_picks(equations.rows[each])):
         row, own = equations.rows[name], plain_of(equations, name)
-        if own is None:
+        if own is None or is_setting(row):
             continue
-        if only_picks(row):
-            found = _of_what_is_picked(own, way, factors)
-        else:
-            scaled = not scales_one(equations, name, wanted)
-            found = (*_scaled(row, own, scaled, factors), *_spread(row, own, counts))
         whole, seen = row.definitions[0].expr, {text(without_ones(own))}
-        for says, made in found:
+        scaled = not scales_one(equations, name, wanted)
+        for says, made in (*_scaled(row, own, scaled, factors), *_spread(row, own, counts)):
             if (written := text(without_ones(made))) not in seen:
                 seen.add(written)
                 label = f"another equation of {meaning_of(equations, name)}: {says}"
                 yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
-    yield from _of_temperatures(equations, way, settings)
+    read = dict.fromkeys(read for name in way for read in equations.reads(equations.rows[name]) if read.axes)
+    for row in (each for each in read if each.name not in (*way, *masks) and not each.text and not each.edges):
+        yield from _of_what_is_known(equations, row, factors, settings)
 
 
 def _scaled(row: Block, own: Expr, scaled: bool, factors: list[Ref]) -> Iterator[tuple[str, Expr]]:
@@ -62,16 +60,30 @@ def _scaled(row: Block, own: Expr, scaled: bool, factors: list[Ref]) -> Iterator
                 yield f"{where} is {says} {_called(factor)}", put(own, part, Op(sign, (part, factor)))
 
 
-def _of_what_is_picked(own: Expr, way: Collection[str], factors: list[Ref]) -> Iterator[tuple[str, Expr]]:
-    """Yields an equation that repeats a row that is known, or takes cells of it, with that row multiplied or divided."""
-    for part in (node for node in walk(own) if isinstance(node, Ref) and node.block.axes and not node.block.text):
-        if part.block.name in way or (part.block.typed and part is not own):
-            continue
-        for factor in (each for each in factors if {*each.block.axes} <= {*part.block.axes}):
-            for sign, says in SIGNS.items():
-                here = Ref(part.block, tuple(map(Position, part.block.axes)))
-                made = another_row(part.block, part.block.axes, Op(sign, (here, factor)))
-                yield f"{text(part)} is {says} {_called(factor)}", put(own, part, Ref(made, part.at))
+def _of_what_is_known(
+    equations: Equations, row: Block, factors: list[Ref], settings: Mapping[str, float | str]
+) -> Iterator[Try]:
+    """Yields a row that is known, multiplied or divided wherever it is read; log-probs are divided by temperatures, too."""
+    here = Ref(row, tuple(map(Position, row.axes)))
+    others = [
+        (f"{says} {_called(each)}", Op(sign, (here, each)))
+        for each in factors
+        if {*each.block.axes} <= {*row.axes}
+        for sign, says in SIGNS.items()
+    ]
+    for tenths in TENTHS if row.name.endswith(LOGPROBS) else ():
+        others.append(
+            (
+                f"divided by a temperature of {tenths / 10:g}",
+                Op("div", (Op("mul", (here, Constant(10))), Constant(tenths))),
+            )
+        )
+    readers = [name for name, each in equations.rows.items() if any(read is row for read in equations.reads(each))]
+    for says, made in others if row.name in equations.rows else ():
+        other = another_row(row, row.axes, made)
+        change = instead(row, other)
+        label = f"{meaning_of(equations, row.name)}, wherever it is read: it is {says}"
+        yield Try(label, settings, {"equations": dict.fromkeys(readers, change)}, far=True)
 
 
 def _spread(row: Block, own: Expr, counts: list[Ref]) -> Iterator[tuple[str, Expr]]:
@@ -82,19 +94,6 @@ def _spread(row: Block, own: Expr, counts: list[Ref]) -> Iterator[tuple[str, Exp
             if mask.axes == part.block.axes and mask is not part.block:
                 each = Op("div", (Ref(mask, part.at), count))
                 yield f"{text(each)} is read, not {text(part)}", put(own, part, each)
-
-
-def _of_temperatures(equations: Equations, way: list[str], settings: Mapping[str, float | str]) -> Iterator[Try]:
-    """Yields log-probs that are divided by a temperature, wherever they are read."""
-    typed = [row for name, row in equations.rows.items() if row.typed and name.endswith(LOGPROBS)]
-    for row in typed:
-        readers = [each for each in way if any(read is row for read in equations.reads(equations.rows[each]))]
-        for tenths in TENTHS if readers else ():
-            made = wherever(
-                row, lambda ref, tenths=tenths: Op("div", (Op("mul", (ref, Constant(10))), Constant(tenths)))
-            )
-            label = f"{meaning_of(equations, row.name)}, wherever it is read: it is divided by a temperature of {tenths / 10:g}"
-            yield Try(label, settings, {"equations": dict.fromkeys(readers, made)})
 
 
 def _called(factor: Ref) -> str:

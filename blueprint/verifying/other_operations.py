@@ -64,23 +64,18 @@ def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
 
 
 def of_exponentials(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the logarithm of the mean of exponentials in the place of a mean, as where log σ is taken of the mean of σ; also of one
-    that is a sum with weights."""
+    """Yields the logarithm of the mean of exponentials in the place of a mean, as where log σ is taken of the mean of σ."""
     for mean in walk(expr):
         match mean:
-            case Op("div", (Reduce("sum", axes, Ref() as body), count)):
-                both = [(body, lambda made, axes=axes, count=count: Op("div", (Reduce("sum", axes, made), count)))]
-            case Reduce("sum", axes, Op("mul", (Ref() as one, Ref() as two))):
-                both = [
-                    (body, lambda made, axes=axes, by=by: Reduce("sum", axes, Op("mul", (by, made))))
-                    for by, body in ((one, two), (two, one))
-                    if {*axes} <= {*running(body)}
-                ]
+            case Op("div", (Reduce("sum", _, Ref() as body), _)):
+                bodies = [body]
+            case Reduce("sum", axes, Op("mul", (Ref() as one, Ref() as two))):  # one of them is the weight of each
+                bodies = [each for each in (one, two) if {*axes} <= {*running(each)}]
             case _:
                 continue
-        for body, averaged in both:
-            plus, minus = log(averaged(exp(body))), Op("neg", (log(averaged(exp(Op("neg", (body,))))),))
-            for sign, made in (("", plus), ("minus ", minus)):
+        for body in bodies:
+            least = Op("neg", (log(put(mean, body, exp(Op("neg", (body,))))),))
+            for sign, made in (("", log(put(mean, body, exp(body)))), ("minus ", least)):
                 yield (
                     f"it is {sign}the logarithm of the mean of exponentials of {sign}{text(body)}",
                     put(expr, mean, made),

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from blueprint.language import Block, Constant, Count, Expr, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations, another_row
-from blueprint.verifying.equations import AROUND, MODELS, SIDES, only_picks, plain_of, to
+from blueprint.verifying.equations import AROUND, MODELS, SIDES, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
@@ -33,7 +33,7 @@ def tries(
     found = (
         _through(equations, plain),
         _averaged_first(equations, plain, masks),
-        _normalised(equations, plain, masks),
+        _normalised(equations, way, plain, masks),
         _summed_after(equations, way, masks),
     )
     for label, changes in (each for some in found for each in some):
@@ -99,26 +99,41 @@ def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
     yield "over each response and over all", another_row(part.block, (), Op("div", (total, Count("size", first))))
 
 
-def _normalised(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
-    """Yields a row less its mean over all, and that divided by its deviation, where neither should be done."""
-    there = [equations.rows[each] for each in masks if each in equations.rows]
+def _normalised(
+    equations: Equations, way: list[str], plain: Mapping[str, Expr], masks: tuple[str, ...]
+) -> Iterator[Labelled]:
+    """Yields a row less its mean over all, and that divided by its deviation, where neither should be done; also one that is
+    known, wherever it is read."""
     for name, own in plain.items():
         row = equations.rows[name]
-        if not row.axes or name in masks or any(each is row for each in equations.reads(row)):
-            continue
-        here, whole = tuple(map(Position, row.axes)), row.definitions[0].expr
-        mask = next((each for each in there if each.axes == row.axes), None)
-        counts = another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here))
-        kept = Op("mul", (Ref(counts, here), Ref(another_row(row, row.axes, own), here)))
-        count = Reduce("sum", row.axes, Ref(counts, here))
-        mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
-        off = another_row(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
-        square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
-        spread = another_row(
-            row, (), sqrt(Op("div", (square, Op("maximum", (Op("sub", (count, Constant(1))), Constant(1))))))
-        )
-        yield f"{name} is taken less its mean over all", {name: to(whole, Ref(off, here))}
-        yield f"{name} is whitened over all", {name: to(whole, Op("div", (Ref(off, here), Ref(spread, ()))))}
+        if row.axes and name not in masks and not any(each is row for each in equations.reads(row)):
+            whole = row.definitions[0].expr
+            for says, made in _less_mean(equations, row, own, masks):
+                yield f"{name} is {says}", {name: to(whole, made)}
+    read = dict.fromkeys(each for name in way for each in equations.reads(equations.rows[name]) if each.axes)
+    for row in (each for each in read if each.name not in (*way, *masks) and each.name in equations.rows):
+        if not row.text and not row.edges:
+            readers = [name for name in way if any(each is row for each in equations.reads(equations.rows[name]))]
+            for says, made in _less_mean(equations, row, Ref(row, tuple(map(Position, row.axes))), masks):
+                other = another_row(row, row.axes, made)
+                yield f"{row.name} is {says}, wherever it is read", dict.fromkeys(readers, instead(row, other))
+
+
+def _less_mean(equations: Equations, row: Block, own: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields what is centred, and whitened, of a row with its equation."""
+    here = tuple(map(Position, row.axes))
+    there = [equations.rows[each] for each in masks if each in equations.rows]
+    mask = next((each for each in there if each.axes == row.axes), None)
+    counts = another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here))
+    kept = Op("mul", (Ref(counts, here), Ref(another_row(row, row.axes, own), here)))
+    count = Reduce("sum", row.axes, Ref(counts, here))
+    mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
+    off = another_row(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
+    square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
+    least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
+    spread = another_row(row, (), sqrt(Op("div", (square, least))))
+    yield "taken less its mean over all", Ref(off, here)
+    yield "whitened over all", Op("div", (Ref(off, here), Ref(spread, ())))
 
 
 def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) -> Iterator[Labelled]:
