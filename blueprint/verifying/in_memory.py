@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from blueprint.dumps import Array, Dump
-from blueprint.language import NotationError
+from blueprint.language import Constant, NotationError, Op
+from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
 from blueprint.verifying.found_places import part_of, places_of
@@ -205,6 +206,11 @@ class Try(NamedTuple):
     far: bool = False
 
 
+PUT_INSTEAD: tuple[Change, ...] = (
+    lambda expr, names: Op("add", (Constant(1000), Op("mul", (Constant(3), expr)))),
+    lambda expr, names: Op("sub", (Constant(-1000), Op("mul", (Constant(7), expr)))),
+)
+"""Other numbers than a row has, by which it is seen whether anything comes of it."""
 T = TypeVar("T")
 
 
@@ -292,6 +298,7 @@ class SmallTrial:
     effects: Effects = field(default_factory=Effects)
     of_step: dict[str, Array] = field(default_factory=dict)
     moved: Moved = field(default_factory=list)
+    still: dict[tuple[str, str], bool] = field(default_factory=dict)
     cells = CELLS
 
     @property
@@ -336,7 +343,29 @@ class SmallTrial:
             lambda: self._pairs(name, before),
             lambda: self._stands(name) if name in self.batch.tensors else [],
         ):
-            yield [each._replace(in_loss=name in self.losses) for each in stage]
+            moving = (each for each in stage if not self._moves_nothing(each, name, before))
+            yield [each._replace(in_loss=name in self.losses) for each in moving]
+
+    def _moves_nothing(self, each: Try, name: str, given: Given) -> bool:
+        """Tells whether a change is of equations alone of which nothing comes to a quantity, as of an entropy of weight 0."""
+        if each.settings != self.settings or each.ways.keys() != {"equations"}:
+            return False
+        return all(self._is_still(row, name, given) for row in each.ways["equations"])
+
+    def _is_still(self, row: str, name: str, given: Given) -> bool:
+        """Tells whether a quantity stays the same, whatever is put in the place of a row."""
+        if (row, name) not in self.still:
+            ways = {"until": name, "kept": self.kept}
+            plain = self._sums(self._again(name, given), name)
+            made = [
+                computed(own, lambda own=own: self.recompute(self.batch, self.settings, {**own, **ways}, given))  # type: ignore[misc]
+                for own in ({"equations": {row: change}} for change in PUT_INSTEAD)
+            ]
+            sums = [None if found is None else self._sums(found, name) for found in made]
+            self.still[row, name] = plain is not None and all(
+                each is not None and np.array_equal(each, plain) for each in sums
+            )
+        return self.still[row, name]
 
     def _stands(self, name: str) -> list[Try]:
         """Returns other rows and numbers that may stand for one that is no loss."""

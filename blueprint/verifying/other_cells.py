@@ -72,6 +72,8 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                     yield first, put(expr, part, _first_of(beside(part, axis, by)))
                 if side is not None and axis is side.axes[0]:
                     yield f"{text(part)} of the pair {said} is read", put(expr, part, _of_next_pair(part, axis, by))
+            if side is not None and axis is side.axes[0]:
+                yield f"{text(part)} of the other side of the pair is read", put(expr, part, _of_other_side(part, axis))
         for axis in dict.fromkeys(each for each in running(part) if not is_here(part, each)):
             here = Ref(part.block, tuple(Position(axis) if getattr(i, "axis", None) is axis else i for i in part.at))
             yield (
@@ -123,6 +125,15 @@ def _of_next_pair(ref: Ref, axis: Axis, by: int) -> Expr:
     return Ref(
         ref.block, tuple(Lookup(axis, back) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
     )
+
+
+def _of_other_side(ref: Ref, axis: Axis) -> Expr:
+    """Returns a reference to the other side of the same pair; chosen ones come first, then as many rejected ones."""
+    place = Op("sub", (Count("number", axis), Constant(axis.start)))
+    half = Op("div", (Count("size", axis), Constant(2)))
+    other = Op("where", (Op("less", (place, half)), Op("add", (place, half)), Op("sub", (place, half))))
+    at = (Lookup(axis, other) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
+    return Ref(ref.block, tuple(at))
 
 
 def other_places_of_masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:

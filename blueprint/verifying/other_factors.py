@@ -33,7 +33,7 @@ def tries(
     equations, masks = of.under(settings), (*of.masks, *masks)
     way = equations.on_the_way_to_any(wanted, known)
     counts = [*_counts(equations, masks)]
-    factors = [*_coefficients(of, settings, wanted), *counts]
+    factors = [*_coefficients(of, settings, wanted), *_corrections(equations, of.counts), *counts]
     for name in (each for each in way if each not in masks and not only_picks(equations.rows[each])):
         row, own = equations.rows[name], plain_of(equations, name)
         if own is None or is_setting(row):
@@ -116,6 +116,15 @@ def _scales(of: Definitions, name: str, value: float | str) -> bool:
     return (
         isinstance(value, int | float) and abs(value) not in NEUTRAL and not record.limit and not name.endswith("eps")
     )
+
+
+def _corrections(equations: Equations, counts: Collection[str]) -> Iterator[Ref]:
+    """Yields n/(n − 1) of how many there are, by which a library comes from one mean or variance to another."""
+    for count in (equations.rows[each] for each in counts if each in equations.rows):
+        here, about = Ref(count, ()), replace(count.about, meaning=f"n/(n − 1), of {count.name}")
+        made = another_row(count, (), Op("div", (here, Op("sub", (here, Constant(1))))))
+        made.about = about
+        yield Ref(made, ())
 
 
 def _counts(equations: Equations, masks: Collection[str]) -> Iterator[Ref]:

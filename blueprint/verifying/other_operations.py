@@ -131,8 +131,23 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 others += [Op("sub", (less(0, inner), less(inner, 0)))]  # of 0 it is 0
             case Reduce("max", axes, Ref() as body):
                 others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
+        others += _of_a_margin(part)
         for other in others:
             yield f"{text(other)} stands where {text(part)} should", put(expr, part, other)
+
+
+def _of_a_margin(part: Expr) -> list[Expr]:
+    """Returns other gains of a margin in the place of log σ(x): less a hinge, less a square, less an exponential, σ, the margin."""
+    match part:
+        case Op("neg", (Op("add", (Op("maximum", (Constant(0), Op("neg", (x,)))), Op("log", _))),)):
+            off = Op("sub", (Constant(1), x))
+            hinge, chance = (
+                Op("maximum", (Constant(0), off)),
+                Op("div", (Constant(1), Op("add", (Constant(1), exp(-x))))),
+            )
+            lost: tuple[Expr, ...] = (hinge, Op("mul", (hinge, hinge)), Op("mul", (off, off)), exp(Op("neg", (x,))))
+            return [*(Op("neg", (each,)) for each in lost), chance, Op("sub", (chance, Constant(1))), x]
+    return []
 
 
 def constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
