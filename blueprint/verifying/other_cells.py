@@ -73,7 +73,7 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                 if side is not None and axis is side.axes[0]:
                     yield f"{text(part)} of the pair {said} is read", put(expr, part, _of_next_pair(part, axis, by))
             if side is not None and axis is side.axes[0]:
-                yield f"{text(part)} of the other side of the pair is read", put(expr, part, _of_other_side(part, axis))
+                yield f"{text(part)} of the other side of the pair is read", put(expr, part, of_other_side(part, axis))
         for axis in dict.fromkeys(each for each in running(part) if not is_here(part, each)):
             here = Ref(part.block, tuple(Position(axis) if getattr(i, "axis", None) is axis else i for i in part.at))
             yield (
@@ -127,7 +127,7 @@ def _of_next_pair(ref: Ref, axis: Axis, by: int) -> Expr:
     )
 
 
-def _of_other_side(ref: Ref, axis: Axis) -> Expr:
+def of_other_side(ref: Ref, axis: Axis) -> Expr:
     """Returns a reference to the other side of the same pair; chosen ones come first, then as many rejected ones."""
     place = Op("sub", (Count("number", axis), Constant(axis.start)))
     half = Op("div", (Count("size", axis), Constant(2)))

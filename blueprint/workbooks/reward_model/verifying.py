@@ -16,7 +16,7 @@ import numpy as np
 
 from blueprint.dumps import SIDES, Array, require
 from blueprint.inputs import LONGEST, Numbers
-from blueprint.language import Axis, Sum, at_most, constant, exp, less, log, size, where
+from blueprint.language import Axis, Constant, Op, Reduce, Sum, at_most, constant, exp, less, log, size, where
 from blueprint.misconceptions import becomes, equation, turned
 from blueprint.verifying import (
     NO_RESULTS,
@@ -62,6 +62,7 @@ from blueprint.verifying import (
     typed,
     view_of,
 )
+from blueprint.verifying.other_cells import of_other_side
 from blueprint.workbooks.reward_model.definitions import LABELS, derived, n, o, p, q, t
 from blueprint.workbooks.reward_model.dumps import ScoredPairs
 from blueprint.workbooks.reward_model.schema import MOST_RESPONSES, REWARD_MODEL, rm_presets
@@ -235,6 +236,8 @@ READ = {
     "before_end": "the score read in front of the end of the text, as where the pad is that token",
     "last_column": "the score read in the last column of the batch, behind the pads of shorter texts",
 }
+BELOW = Constant(-(10**9))
+"""No score is as small."""
 EXCHANGED: tuple[str, Ways] = ("chosen and rejected exchanged", {"sides": True})
 SLIPS: Mistakes = {
     "score": (
@@ -247,6 +250,10 @@ SLIPS: Mistakes = {
             lambda b: Sum(t, b["text.there"][n, t] * b["head"][n, t]))}}),
         ("the mean of the scores at all positions, pads and all", {"equations": {"score": equation(
             lambda b: Sum(t, b["head"][n, t]) / size(t))}}),
+        ("the largest of the scores at all tokens of the text, not the last one", {"equations": {"score": equation(
+            lambda b: Reduce("max", (t,), Op("where", (less(0, b["text.there"][n, t]), b["head"][n, t], BELOW))))}}),
+        ("the score read where the other text of the pair ends", {"equations": {"score": equation(
+            lambda b: Reduce("sum", (t,), Op("mul", (of_other_side(b["read.here"][n, t], n), b["head"][n, t]))))}}),
     ),
     "accuracy": (
         ("two equal scores counted as a success", {"equations": {
@@ -295,7 +302,7 @@ def tries(
         side = name.partition(".")[0]
         alone = f", on the {side} side alone"
         yield [Try(f"{each.label}{alone}", settings, {**each.ways, "only": side}) for each in both if each.ways]
-        yield list(of_equations(EQUATIONS, settings, "read.here", ("read.from",)))
+        yield list(of_equations(EQUATIONS, settings, ("score",), ("read.from",)))
         return
     read = [key for key in REWARD_MODEL if not key.startswith("score.")] if name in LOSSES else []
     known = [*_slips(batch, settings, name, whole), *INSTEAD.others(settings, read)]
