@@ -100,7 +100,12 @@ class Compared:
     @property
     def bits(self) -> float:
         """How many bits of evidence the numbers are that deviate: each says more, the further it is off beside its rounding."""
-        each = math.log2(max(self.largest, sys.float_info.min) / max(self.allowed, sys.float_info.min))
+        return self.bits_down_to(self.allowed)
+
+    def bits_down_to(self, left: float) -> float:
+        """Returns how many bits of evidence a cause explains that leaves so much."""
+        least = max(left, sys.float_info.epsilon * self.size, sys.float_info.min)
+        each = math.log2(max(self.largest, sys.float_info.min) / least)
         return self.deviating * min(MOST_BITS, max(0.0, each))
 
     @property

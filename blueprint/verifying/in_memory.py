@@ -20,7 +20,7 @@ from blueprint.verifying.rounding import LARGEST, SUMS, TOLERANCES, coarsest, la
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
 from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
-from blueprint.verifying.two_changes import SHARE, Effects, Together, totals_of, two_at_a_time
+from blueprint.verifying.two_changes import SHARE, Effects, Together, terms_fitted, totals_of, two_at_a_time
 from blueprint.verifying.verdict import Otherwise, Verdict
 
 
@@ -243,7 +243,7 @@ def agreeing(both: Sequence[Sequence[Together]], most: int, compared: Callable[[
     """
     made = list[Try]()
     for alike in both[: max(FEWEST_PAIRS, most // SHARE)]:
-        some = [Try(each.label, each.settings, each.ways, bits=each.bits) for each in alike]
+        some = [Try(each.label, each.settings, each.ways, bits=each.bits, found=True) for each in alike]
         here = compared(some[0])
         made += some if here is not None and here.agrees else []
     return made
@@ -340,6 +340,7 @@ class SmallTrial:
             self.causes(self.batch, self.settings, name, before, self.whole),
             lambda: self._places(name, before),
             lambda: [] if name in self.batch.tensors else self._stands(name),
+            lambda: self._terms(name, before),
             lambda: self._pairs(name, before),
             lambda: self._stands(name) if name in self.batch.tensors else [],
         ):
@@ -417,15 +418,25 @@ class SmallTrial:
         logged = None if self.whole is None else self.whole.tensors.get(name)
         return Seen(name, theirs, ours, np.isfinite(theirs), None, others, self.of_step.get(name), logged)
 
+    def _terms(self, name: str, given: Given) -> list[Try]:
+        """Returns terms too many, with the numbers by which they are multiplied as far as the file gives them away."""
+        straight = self._sums(self._again(name, given), name)
+        return [] if straight is None else terms_fitted(self.effects, name, straight, self._logged(name))
+
+    def _logged(self, name: str) -> Array:
+        """Returns what the file has, as pairs of changes are looked for."""
+        return self._totals(self.batch.logged[name] if name in self.batch.logged else self.batch.tensors[name])
+
     def _pairs(self, name: str, given: Given) -> list[Try]:
         """Returns two changes at a time that may explain a quantity together."""
         found = self._again(name, given)
         compared, straight = self.judge.compared(found, name).get(name), self._sums(found, name)
-        logged = self._totals(self.batch.logged[name] if name in self.batch.logged else self.batch.tensors[name])
         if compared is None or straight is None:
             return []
         allowed = compared.allowed * compared.cells**0.5
-        both = two_at_a_time(self.effects, name, self.settings, straight, logged, allowed, [*found.numbers.values()])
+        both = two_at_a_time(
+            self.effects, name, self.settings, straight, self._logged(name), allowed, [*found.numbers.values()]
+        )
         return agreeing(both, self.most, lambda each: self.compared(each, given, name).get(name))
 
     def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:

@@ -8,6 +8,7 @@ from blueprint.verifying.other_bounds import tries as of_bounds
 from blueprint.verifying.other_factors import tries as of_factors
 from blueprint.verifying.other_order import tries as of_order
 from blueprint.verifying.other_parentheses import tries as of_parentheses
+from blueprint.verifying.other_terms import tries as of_terms
 
 
 def tries(
@@ -25,3 +26,4 @@ def tries(
     yield list(of_order(of, settings, wanted, known, masks))
     yield list(of_bounds(of, settings, wanted, known))
     yield list(of_factors(of, settings, wanted, known, masks))
+    yield list(of_terms(of, settings, wanted, known, masks))

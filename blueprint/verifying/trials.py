@@ -80,8 +80,8 @@ class Evidence(Protocol):
     def match(self, each: Any, name: str) -> Match:
         """Returns a cause with what deviates although everything was done so."""
 
-    def bits(self, name: str) -> float:
-        """Returns how many bits a quantity has that a cause must explain."""
+    def bits(self, name: str, match: Match | None = None) -> float:
+        """Returns how many bits a quantity has that a cause must explain; match: how many one explains that comes nearer."""
 
     def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
         """Returns what a cause comes to where the numbers are others; None where that is not known."""
@@ -115,9 +115,10 @@ class OfFile:
         """Returns what the file comes to with a cause of one quantity alone: all others stay as they are."""
         return {**self.straight, name: compared[name]} if name in compared else self.straight
 
-    def bits(self, name: str) -> float:
-        """Returns how many bits the numbers of a quantity have that deviate."""
-        return self.straight[name].bits
+    def bits(self, name: str, match: Match | None = None) -> float:
+        """Returns how many bits the numbers of a quantity have that deviate; match: how many it explains."""
+        left = None if match is None else match.made[0].get(name)
+        return self.straight[name].bits if left is None else self.straight[name].bits_down_to(left.largest)
 
     def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
         """Returns what a cause comes to where the file's numbers are others."""
@@ -212,8 +213,10 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         left = len(stage) if most is None else most - tried
         here = [each for at, each in enumerate(stage) if at < left or getattr(each, "found", False)]
         tried, known = tried + len(here), known + len(stage)
-        plain = [each for each in here if not getattr(each, "bits", 0.0) > evidence.bits(name)]
+        enough = evidence.bits(name)
+        plain = [each for each in here if getattr(each, "found", False) or not getattr(each, "bits", 0.0) > enough]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
+        both = [each for each in both if not getattr(each[0], "bits", 0.0) > max(enough, evidence.bits(name, each[1]))]
         by |= {match.said: each for each, match in both}
         best.add([match for each, match in both if match.rest or not getattr(each, "bits", 0.0)])
         if best.settled():
@@ -406,9 +409,13 @@ class OfStep:
         tried_on = sum(id(of.batch) not in unknown for of in (self.here, *self.where)) if unknown else 0
         return replace(least_left(found, self.here.called(name)), tried_on=tried_on)
 
-    def bits(self, name: str) -> float:
-        """Returns how many bits the files have in which it differs."""
-        return sum(self._files[id(of)].bits(name) for of in (self.here, *self.where))
+    def bits(self, name: str, match: Match | None = None) -> float:
+        """Returns how many bits the files have in which it differs; match: how many it explains."""
+        files = [self._files[id(of)] for of in (self.here, *self.where)]
+        if match is None:
+            return sum(file.bits(name) for file in files)
+        parts = [replace(match, made=(made,)) for made in match.made[: len(files)]]
+        return sum(file.bits(name, part) for file, part in zip(files, parts, strict=True))
 
     def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
         """Returns what a cause comes to where the numbers of the first file in which a quantity differs are others."""

@@ -23,6 +23,10 @@ CERTAIN = 10.0
 """So many bits more than it takes to pick the pair among all must agree: one of a thousand is then there by chance."""
 SHARE, FEWEST = 32, 8
 """Of so many changes that there is time for, one is a pair; and so many pairs are computed at least."""
+TERM = "term"
+"""Among ways that of a term too many: what makes it anew of the number by which it is multiplied."""
+TYPED, NEAR = 200, 1e-2
+"""Numbers of two digits, of either sign and of a size; and how far a number may be from one: whether it explains is computed."""
 OF_ONE_EFFECT = 4
 """So many changes of the same effect are told apart, by other files, or are named together."""
 
@@ -97,6 +101,23 @@ def two_at_a_time(
     both = ([alike[one], alike[two]] for one, two in sorted(found, key=lambda pair: (sum(pair), pair)))
     made = ([_together(one.change, two.change, settings, bits) for one in ones for two in twos] for ones, twos in both)
     return [there for each in made if (there := [pair for pair in each if pair is not None])]
+
+
+def terms_fitted(effects: Effects, name: str, straight: Array, logged: Array) -> list[Any]:
+    """Returns the terms too many with the number with which a quantity would come to what is logged: a number of two digits.
+
+    straight, logged: what it comes to without a change, and what the file has, [K].
+    """
+    terms = [each for each in effects.tried.get(name, ()) if TERM in each.change.ways]
+    bits, found = log2(max(1, len(terms)) * TYPED) + CERTAIN, list[Any]()
+    for each in terms:
+        moved = each.came_to - straight
+        size = float(moved @ moved)
+        by = float(moved @ (logged - straight)) / size if size and np.isfinite(size) else 0.0
+        rounded = float(f"{by:.2g}")
+        if rounded not in (0.0, 1.0) and abs(by - rounded) <= NEAR * abs(by):
+            found.append(each.change.ways[TERM](rounded)._replace(bits=bits, fitted=True, found=True))
+    return found
 
 
 def _together(one: Any, two: Any, own: Settings, bits: float) -> Together | None:

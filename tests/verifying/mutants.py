@@ -20,6 +20,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
+import re
 import sys
 import tempfile
 import types
@@ -352,7 +353,7 @@ def of_these(asked: Collection[str], files: Any, trainer: Any) -> tuple[StepVerd
     search, tried = trials.causes_of, list[Any]()
 
     def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
-        halves = [half for said in asked for half in (said, *said.split(", and "))]
+        halves = [half for said in asked for half in (said, *said.split(", and "), FITTED.sub(": ", said))]
 
         def of(stage: Any) -> list[Any]:
             found = [each for each in stage if any(is_of(half, each.label) for half in halves)]
@@ -364,6 +365,10 @@ def of_these(asked: Collection[str], files: Any, trainer: Any) -> tuple[StepVerd
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "causes_of", some)
         return verified(files, trainer), bool(tried)
+
+
+FITTED = re.compile(r": −?[\d.e-]+·")
+"""The number by which a term too many is multiplied: it follows from what the term comes to without it, which is tried first."""
 
 
 def is_of(said: str, label: str) -> bool:
