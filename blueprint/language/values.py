@@ -171,6 +171,9 @@ class Values:
 
     def write(self, block: Block, place: tuple[int | slice, ...], cells: Any) -> None:
         """Writes cells at a place of a block's array. A new array that is all of the block is kept as it is."""
+        if not block.axes and block not in self.held:
+            self.arrays[block] = np.array(cells, object if block.text else float)
+            return
         if block not in self.arrays and block not in self.held and self._is_all(block, cells):
             self.arrays[block] = cells
             return

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from blueprint.language import (
     Step,
     Values,
     equal,
-    fill,
     in_order,
     rebuilt,
+    run,
     schedule,
     typed,
     walk,
@@ -81,16 +81,17 @@ class Definitions:
     masks: tuple[str, ...] = ()
     side: str = ""
     counts: Mapping[str, Axis] = field(default_factory=dict)
+    _last: list[Any] = field(default_factory=list)
 
     def under(self, settings: Settings) -> Equations:
         """Returns the equations under some settings: words are settled, and limits that are off are not there."""
-        return _equations(
-            self,
-            tuple(
+        if not self._last or self._last[0] is not settings:
+            said = tuple(
                 str(settings[key]) if record.words else record.limit and float(settings[key]) == OFF
                 for key, record in self.settings.items()
-            ),
-        )
+            )
+            self._last[:] = [settings, _equations(self, said)]
+        return cast(Equations, self._last[1])
 
     def among_many(self, settings: Settings) -> Equations:
         """Returns the same equations where many settings are tried: what a setting does not move is one block under all of them."""
@@ -245,11 +246,14 @@ class Equations:
         edges: whether with the cells before and behind, as where they stand in place of computed ones.
         """
         blocks = [self.changed(name, change) if change else self.rows[name] for name in wanted]
-        here = {self.rows[name]: each for name, each in known.items() if name in self.rows}  # no other is read
-        chosen = {block: each for block, each in here.items() if isinstance(each, Selection)}
-        stood = {block: each for block, each in here.items() if not isinstance(each, Selection)}
+        stood, chosen = dict[Block, Array](), dict[Block, Selection]()
+        for name, each in known.items():
+            if isinstance(each, Selection):
+                chosen |= {self.rows[name]: each} if name in self.rows else {}
+            elif name in self.rows:  # no other is read
+                stood[self.rows[name]] = each
         stood |= self.numbers_under(settings)
-        plan = self._plan(blocks, stood, chosen)
+        plan = self._plan(blocks, tuple(known), stood, chosen)
         if (size := tuple(sizes.items())) not in self._compiled:
             self._compiled[size] = Values(sizes, beyond=True), {}
         values, compiled = self._compiled[size]
@@ -257,13 +261,14 @@ class Equations:
         stood |= {block: np.full(values.shape(block), np.nan) for block in self._absent - stood.keys() - chosen.keys()}
         if device == "cpu":
             values.arrays = stood
-            for step, dead in plan:
-                if isinstance(step, Pick):
-                    values.arrays[step.row] = np.ravel(values.arrays[step.read])[places_in(step, chosen)]
-                else:
-                    fill((step,), values, compiled)
-                for block in dead:
-                    values.arrays.pop(block, None)
+            with np.errstate(all="ignore"):  # a cause may make no number of it; it then explains nothing
+                for step, dead in plan:
+                    if isinstance(step, Pick):
+                        stood[step.row] = np.ravel(stood[step.read])[places_in(step, chosen)]
+                    else:
+                        run(step, values, compiled)
+                    for block in dead:
+                        stood.pop(block, None)
         else:
             values.arrays = OnDevice(sizes, device).filled(plan, stood, chosen, blocks)
         found = {
@@ -350,9 +355,11 @@ class Equations:
             made.edges = set(row.edges)
         return self._changed[name, change]
 
-    def _plan(self, wanted: Collection[Block], stood: Collection[Block], chosen: Collection[Block]) -> list[Stage]:
-        """Lists what must be computed where some rows stand, and blocks of 0 and 1 pick."""
-        key = (tuple(map(id, wanted)), frozenset(map(id, stood)), frozenset(map(id, chosen)))
+    def _plan(
+        self, wanted: Collection[Block], known: tuple[str, ...], stood: Collection[Block], chosen: Collection[Block]
+    ) -> list[Stage]:
+        """Lists what must be computed where some rows stand, those that are known and numbers, and blocks of 0 and 1 pick."""
+        key = (tuple(map(id, wanted)), known, tuple(map(id, chosen)))
         if key in self._plans:
             return self._plans[key]
         needed, ahead, picks = dict[Block, None](), [*wanted], dict[Block, Pick]()
@@ -415,13 +422,26 @@ KEPT = 1 << 23
 """So many numbers are kept at most, of 8 bytes; of a larger file everything is made again."""
 
 
+class Made(NamedTuple):
+    """Rows by name as they are without a change: by which equations, what was known, and the settings that are numbers.
+
+    stay: those that stay as they are, by what is another one.
+    """
+
+    equations: Equations
+    known: Known
+    numbers: Mapping[Block, Array]
+    rows: dict[str, Array]
+    stay: dict[object, dict[str, Array]]
+
+
 @dataclass
 class Kept:
-    """Rows of one file as they are without a change, by what is wanted; with the equations and what they were made of."""
+    """Rows of one file as they are without a change, by what is wanted: of the equations that were asked for first, and of those of
+    other settings that were asked for last."""
 
-    made: dict[object, tuple[Equations, Known, Mapping[Block, Array], dict[str, Array]]] = field(default_factory=dict)
+    made: dict[object, Made] = field(default_factory=dict)
     _fed: list[Any] = field(default_factory=list)
-    _stay: dict[object, list[str]] = field(default_factory=dict)
 
     def fed(self, made: Callable[[], T]) -> T:
         """Returns what a file is fed as where nothing moves it, made once."""
@@ -439,27 +459,48 @@ class Kept:
         changed: Collection[str],
     ) -> Known:
         """Returns what is known, and every row that follows neither from a change nor from anything that is another number now."""
-        of, key = equations.made_of(wanted), (bool(equations.records), wanted, tuple(sizes.items()))
-        numbers = equations.numbers_under(settings)
-        if key not in self.made:
-            names = tuple(name for name in of if equations.rows[name].definitions and name not in known)
-            cells = [np.prod([sizes[axis] for axis in equations.rows[name].axes if axis in sizes]) for name in names]
-            if sum(cells) + sum(each.size for *_, rows in self.made.values() for each in rows.values()) > KEPT:
-                return known
-            rows = equations.values(
-                settings, sizes, known, _needed(equations, wanted, known, names), None, "cpu", edges=True
-            )
-            self.made[key] = equations, known, numbers, rows
-        made_by, before, numbers_before, rows = self.made[key]
+        of = equations.made_of(wanted)
+        found = self._made(equations, settings, sizes, known, wanted)
+        if found is None:
+            return known
+        before, rows, numbers = found.known, found.rows, equations.numbers_under(settings)
         other = [name for name in {**before, **known} if not _alike(before.get(name, rows.get(name)), known.get(name))]
-        if numbers is not numbers_before:
-            other += [block.name for block, each in numbers.items() if not _alike(each, numbers_before.get(block))]
-        asked = (key, equations, tuple(changed), tuple(other), tuple(known))
-        if asked not in self._stay:
+        if numbers is not found.numbers:
+            other += [block.name for block, each in numbers.items() if not _alike(each, found.numbers.get(block))]
+        asked = (equations, tuple(changed), tuple(other), tuple(known))
+        if asked not in found.stay:
             new = {*changed} | equations.follows([*changed, *other], of)
-            new |= {name for name in rows if equations.rows[name] is not made_by.rows[name]}
-            self._stay[asked] = [name for name in rows if name not in known and name not in new]
-        return {**known, **{name: rows[name] for name in self._stay[asked]}}
+            new |= {name for name in rows if equations.rows[name] is not found.equations.rows[name]}
+            found.stay[asked] = {name: row for name, row in rows.items() if name not in known and name not in new}
+        return {**known, **found.stay[asked]}
+
+    def _made(
+        self,
+        equations: Equations,
+        settings: Settings,
+        sizes: Mapping[Axis, int],
+        known: Known,
+        wanted: tuple[str, ...],
+    ) -> Made | None:
+        """Returns the rows that what is wanted is made of; None where they are too many to be kept."""
+        key: tuple[object, ...] = (bool(equations.records), wanted, tuple(sizes.items()))
+        if key in self.made and not equations.records and self.made[key].equations is not equations:
+            key = ("other", *key)  # which has no block in common with those
+            if key in self.made and self.made[key].equations is not equations:
+                del self.made[key]
+        if key not in self.made:
+            names = tuple(
+                name
+                for name in equations.made_of(wanted)
+                if equations.rows[name].definitions and name not in known
+            )
+            cells = [np.prod([sizes[axis] for axis in equations.rows[name].axes if axis in sizes]) for name in names]
+            if sum(cells) + sum(row.size for each in self.made.values() for row in each.rows.values()) > KEPT:
+                return None
+            needed = _needed(equations, wanted, known, names)
+            rows = equations.values(settings, sizes, known, needed, None, "cpu", edges=True)
+            self.made[key] = Made(equations, known, equations.numbers_under(settings), rows, {})
+        return self.made[key]
 
 
 def _needed(equations: Equations, wanted: tuple[str, ...], known: Known, names: Collection[str]) -> tuple[str, ...]:
