@@ -91,7 +91,9 @@ def _ready(step: Step, values: Values, before: _Compiled) -> Callable[[], None]:
     """Returns what computes a step where no loop goes on."""
     if isinstance(step, Loop):
         return lambda: _run((step,), values, {}, before)
-    lines = [(get, where.place({})) for get, where in (_line(step, each, {}, values, before) for each in step.definitions)]
+    lines = [
+        (get, where.place({})) for get, where in (_line(step, each, {}, values, before) for each in step.definitions)
+    ]
 
     def write() -> None:
         for get, place in lines:

@@ -441,13 +441,13 @@ class Kept:
     other settings that were asked for last."""
 
     made: dict[object, Made] = field(default_factory=dict)
-    _fed: list[Any] = field(default_factory=list)
+    _once: dict[str, tuple[object, Any]] = field(default_factory=dict)
 
-    def fed(self, made: Callable[[], T]) -> T:
-        """Returns what a file is fed as where nothing moves it, made once."""
-        if not self._fed:
-            self._fed.append(made())
-        return cast(T, self._fed[0])
+    def once(self, name: str, of: object, made: Callable[[], T]) -> T:
+        """Returns what is made of the file, or of settings; made again only where these are others than the last time."""
+        if name not in self._once or self._once[name][0] is not of:
+            self._once[name] = of, made()
+        return cast(T, self._once[name][1])
 
     def known(
         self,
@@ -490,9 +490,7 @@ class Kept:
                 del self.made[key]
         if key not in self.made:
             names = tuple(
-                name
-                for name in equations.made_of(wanted)
-                if equations.rows[name].definitions and name not in known
+                name for name in equations.made_of(wanted) if equations.rows[name].definitions and name not in known
             )
             cells = [np.prod([sizes[axis] for axis in equations.rows[name].axes if axis in sizes]) for name in names]
             if sum(cells) + sum(row.size for each in self.made.values() for row in each.rows.values()) > KEPT:
