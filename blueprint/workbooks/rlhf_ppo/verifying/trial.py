@@ -47,6 +47,8 @@ SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
 PLACES = 24
 """So many of these changes are places of what is read, of all tensors in turns."""
 Rows = dict[str, Array]
+Stages = Callable[..., Iterator[list[Try]]]
+"""Yields what may have been done otherwise where a quantity of a trial deviates, in stages; the third says whether there is time."""
 
 
 @dataclass
@@ -211,7 +213,7 @@ class MinibatchTrial:
     alone: Rollout
     rollout: Rollout
     at: slice
-    stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]]
+    stages: Stages
     preset: str = ""
     whole: bool | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
@@ -275,7 +277,7 @@ class MinibatchTrial:
         Of a row of a large file only what a few responses allow.
         """
         few, left = self.few(name), self.limit(name)
-        for stage in self.stages(self, name):
+        for stage in self.stages(self, name, lambda: few is None or left > 0):
             told = [] if few is None else [each for each in stage if each.found]
             here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)
@@ -445,7 +447,7 @@ class MinibatchTrial:
 
 def trial_of(
     verdict: Verdict,
-    stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]],
+    stages: Stages,
     factor: float = 1.0,
     whole: bool | None = None,
 ) -> MinibatchTrial:
