@@ -76,7 +76,7 @@ class Switched:
                 waiting.pop()
                 continue
             pruned = self._settled(block, said)
-            reads = [each for each in _made(pruned) if each is not block]
+            reads = [each for each in self._made(pruned) if each is not block]
             if missing := [each for each in reads if each not in done]:
                 waiting += missing
                 continue
@@ -93,6 +93,12 @@ class Switched:
             exprs = [settled(each.expr, said, self.settings) for each in block.definitions]
             self._pruned[block, words] = _copy(block, exprs)
         return self._pruned[block, words]
+
+    def _made(self, block: Block) -> list[Block]:
+        """Returns the blocks with an equation that a block reads, each once."""
+        if block not in self.reads:
+            self.reads[block] = tuple(dict.fromkeys(read_by(block)))
+        return [each for each in self.reads[block] if each.definitions]
 
     def _with(self, pruned: Block, own: Block, reads: Sequence[Block], instead: Sequence[Block]) -> Block:
         """Returns a row that reads other blocks, and itself where it read itself."""
@@ -118,11 +124,6 @@ def said_by(records: Mapping[str, Setting], settings: Settings) -> dict[str, str
         elif record.limit:
             found[key] = float(settings[key]) == OFF
     return found
-
-
-def _made(block: Block) -> list[Block]:
-    """Returns the blocks with an equation that a block reads, each once."""
-    return [each for each in dict.fromkeys(read_by(block)) if each.definitions]
 
 
 def _copy(block: Block, exprs: Collection[Expr]) -> Block:

@@ -226,20 +226,22 @@ def fed(
     sizes = dict(zip((n, t), batch.mask.shape, strict=True))
     decided, laid = tuple(str(settings[key]) for key in deciding()), {} if laid is None else laid
     if decided not in laid:
-        laid[decided] = _inputs(batch, settings, sizes)
+        laid[decided] = _inputs(batch, settings, sizes, kept)
     known = laid[decided] | {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
     made = Fed(settings, sizes, {name: each for name, each in known.items() if name in EQUATIONS.live}, device=device)
     names = tuple(dict.fromkeys((*starts(batch.tensors, settings), *given)))
     return made.having(_given(batch, made, names, kept), kept) if names else made
 
 
-def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int]) -> dict[str, Array]:
+def _inputs(
+    batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int], kept: Kept | None
+) -> dict[str, Array]:
     """Returns what is typed: the file's tensors where something reads them, and 0 elsewhere."""
     shape = batch.mask.shape
     slots = (np.arange(shape[1]) < np.asarray(batch.slots)[:, None]).astype(np.float64)
     mask = np.asarray(batch.tensors["response_mask"], np.float64) * slots
     known: dict[str, Array] = {"mask": mask, "slots": np.pad(slots, ((0, 0), (0, 1)))}
-    read = _read(settings, sizes, known)
+    read = _read(settings, sizes, known, kept)
     found = {
         block: np.asarray(batch.tensors[name], np.float64) for block, name in INPUTS.items() if name in batch.tensors
     }
@@ -267,9 +269,9 @@ def deciding() -> tuple[str, ...]:
     return tuple(key for key in LIVE if key in read or key == "metrics.over")
 
 
-def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known) -> dict[str, Array]:
+def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known, kept: Kept | None) -> dict[str, Array]:
     """Returns by block where it is read, 1 in each such slot."""
-    of = EQUATIONS.values(settings, sizes, known, COUNTED)
+    of = EQUATIONS.values(settings, sizes, known, COUNTED, kept=kept)
     paid, counted = np.maximum(of["response"], of["kl.support"]), of["value.counted"]
     return {
         "old.logprobs": paid, "reference.logprobs": paid, "policy.logprobs": of["response"], "policy.entropy": of["response"],

@@ -149,11 +149,10 @@ class Rollout:
     ) -> Rows:  # fmt: skip
         """Computes some rows or numbers otherwise, of the file's own rows before them, and what follows from them as it is."""
         (batch, rows), (own, numbers, over) = of, given
-        kept = self.kept if batch is None else None
         results = tuple(name for name in self.given if self.called[name] not in rows)
         some, _ = self.feed(results, {}, each.settings, batch)
         plain, _ = self.feed(own, numbers)
-        found = some.values([row for row in rows if row in EQUATIONS.live], kept)
+        found = some.values([row for row in rows if row in EQUATIONS.live], self.kept)
         stands = {name: row for name, row in found.items() if name not in numbers}
         return plain.with_rows({**over, **stands}).values(wanted, self.kept)
 
@@ -179,10 +178,10 @@ class Rollout:
         use = self.settings if settings is None else settings
         names = as_given({name: self.called[name] for name in own if name in ROWS})
         if batch is not None or use != self.settings:
-            laid, kept = (self.laid, self.kept) if batch is None else (self.altered[3], None)
-            return fed(batch or self.batch, use, names, numbers or {}, self.device, laid, kept), Memory()
+            laid = self.laid if batch is None else self.altered[3]
+            return fed(batch or self.batch, use, names, numbers or {}, self.device, laid, self.kept), Memory()
         if own not in self.feeds:
-            self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device, self.laid), Memory()
+            self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device, self.laid, self.kept), Memory()
         return self.feeds[own]
 
 
