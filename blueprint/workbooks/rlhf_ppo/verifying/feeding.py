@@ -14,6 +14,7 @@ import numpy as np
 from blueprint.dumps import Array, Minibatch, MinibatchError, Moments, Share, require
 from blueprint.language import Axis, Block, Constant, Expr, Operand, equal
 from blueprint.verifying import Changes, Definitions, Kept, Known, Settings
+from blueprint.verifying.definitions import KEPT
 from blueprint.verifying.logged import starts
 from blueprint.verifying.settings import checked
 from blueprint.workbooks.common import (
@@ -126,10 +127,20 @@ REMEMBERED = 1 << 12
 
 @dataclass
 class Memory:
-    """What was computed without a change, and what came of changed rows, by what these came to."""
+    """What was computed without a change, and what came of changed rows, by what these came to; own: rows without a change."""
 
     kept: Kept = field(default_factory=Kept)
     found: dict[object, dict[str, Array]] = field(default_factory=dict)
+    own: dict[str, Array] = field(default_factory=dict)
+
+    def row(self, of: Fed, name: str) -> Array:
+        """Returns a row or a number of a file, computed once as long as there is room for all that were asked for."""
+        if name in self.own:
+            return self.own[name]
+        found = of.values((name,))[name]
+        if sum(each.size for each in self.own.values()) + found.size <= KEPT:
+            self.own[name] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -233,9 +244,7 @@ def fed(
     return made.having(_given(batch, made, names, kept), kept) if names else made
 
 
-def _inputs(
-    batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int], kept: Kept | None
-) -> dict[str, Array]:
+def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int], kept: Kept | None) -> dict[str, Array]:
     """Returns what is typed: the file's tensors where something reads them, and 0 elsewhere."""
     shape = batch.mask.shape
     slots = (np.arange(shape[1]) < np.asarray(batch.slots)[:, None]).astype(np.float64)

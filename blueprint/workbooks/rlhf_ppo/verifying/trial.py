@@ -103,7 +103,7 @@ class Rollout:
         if over:
             made, memory = made.with_rows(over), Memory()
         if stands := ways.get("stands"):
-            seen = Own(made, batch or self.batch)
+            seen = Own(made, batch or self.batch, memory)
             made = made.with_rows({name: row(seen) for name, row in stands.items()})
             memory = Memory()
         if ways.get("pads"):
