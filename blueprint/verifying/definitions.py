@@ -5,7 +5,7 @@ What no setting says is a change of an equation, in the words of misconceptions;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -20,11 +20,9 @@ from blueprint.language import (
     Block,
     Edge,
     Expr,
-    Op,
     Ref,
     Step,
     Values,
-    equal,
     in_order,
     rebuilt,
     run,
@@ -37,10 +35,9 @@ from blueprint.language.schedule import read_by
 from blueprint.misconceptions.rewriting import Change, Names
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.stages import OnDevice, Pick, Selection, Stage, pick_of, places_in
-from blueprint.verifying.switched import Switched, code_of, said_by
+from blueprint.verifying.switched import Settled, Switched, code_of, read_under, said_by
 from blueprint.workbooks.common import Choices, Rows, Used
 from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Switch
-from blueprint.workbooks.common.definitions.writing_rows import Fixed
 from blueprint.workbooks.common.labels import Labels
 
 T = TypeVar("T")
@@ -54,14 +51,6 @@ NO_CHANGES: Changes = MappingProxyType({})
 def changed(ways: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the changes of equations that ways of computing have, and what is kept, as `Definitions.values` takes them."""
     return {"changes": ways.get("equations", NO_CHANGES), "kept": ways.get("kept")}
-
-
-class Settled(Fixed):
-    """A switch that stands at one word; a condition may ask for it."""
-
-    def says(self, word: str) -> Expr:  # type: ignore[override]  # 0 and 1 are no conditions
-        """Returns a condition that holds where the word is the one."""
-        return equal(int(word == self.word), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +119,7 @@ class Definitions:
         stop = {self.live[name] for name in known if name in self.live}
         blocks = dict.fromkeys(self.live[name] for name in wanted if name in self.live)
         for block in (ahead := [*blocks]):
-            new = dict.fromkeys(each for of in block.definitions for each in _read_under(of.expr, settings))
+            new = dict.fromkeys(each for of in block.definitions for each in read_under(of.expr, settings))
             ahead += [each for each in new if each not in blocks and each not in stop]
             blocks |= new
         return {block.name for block in blocks if block.name in self.settings}
@@ -178,26 +167,6 @@ class Definitions:
             self.values(settings, *part, wanted, changes, device, kept if len(parts) == 1 else None) for part in parts
         ]
         return {name: float(np.mean([found[name] for found in each])) for name in wanted}
-
-
-def _read_under(expr: Expr, settings: Settings) -> Iterator[Block]:
-    """Yields the blocks that an equation reads; of a choice by a setting, the setting, and what its word in force says."""
-    if (
-        isinstance(expr, Op)
-        and expr.name == "choose"
-        and isinstance(by := expr.args[0], Ref)
-        and by.block.name in settings
-    ):
-        yield by.block
-        word = str(settings[by.block.name])
-        chosen = [part for label, part in zip(expr.labels, expr.args[1:], strict=True) if label == word]
-        for part in chosen or expr.args[1:]:
-            yield from _read_under(part, settings)
-    elif isinstance(expr, Op):
-        for part in expr.args:
-            yield from _read_under(part, settings)
-    else:
-        yield from (node.block for node in walk(expr) if isinstance(node, Ref))
 
 
 @lru_cache(maxsize=512)
@@ -519,5 +488,5 @@ def _alike(one: Any, other: Any) -> bool:
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     if one.dtype == np.float64 and one.flags.c_contiguous and other.flags.c_contiguous:
-        return np.array_equal(one.view(np.int64), other.view(np.int64))  # without a copy of both
-    return one.tobytes() == other.tobytes()
+        return bool(np.array_equal(one.view(np.int64), other.view(np.int64)))  # without a copy of both
+    return bool(one.tobytes() == other.tobytes())

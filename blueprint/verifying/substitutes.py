@@ -112,9 +112,8 @@ def tries(
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
-        for label, changes in (
-            one for way in (numbers if stage is _sign_turned and not signs else ways) if time() for one in stage(way)
-        ):
+        through = numbers if stage is _sign_turned and not signs else ways
+        for label, changes in (one for way in through if time() for one in stage(way)):
             found.setdefault(label, changes)
         yield [Try(label, settings, {"equations": changes}) for label, changes in found.items()]
 

@@ -425,8 +425,8 @@ def _sizes(of: Fed, laid: Laid, rows: Fed, use: Settings, coef: float, device: s
     policy = np.abs(rows["policy.token_loss"] * rows["rollout.counts"]) * abs(float(use["loss.factor"]))
     sizes, known = laid
     known = {
-        **known, "policy.counts": policy, "kl_new.counts": np.abs(rows["kl_new.used"]), "policy.entropy": np.abs(of["policy.entropy"]),
-        "loss.counted": of["response.tokens"],
+        **known, "policy.counts": policy, "kl_new.counts": np.abs(rows["kl_new.used"]),
+        "policy.entropy": np.abs(of["policy.entropy"]), "loss.counted": of["response.tokens"],
     }  # fmt: skip
     found = {name: float(each) for name, each in EQUATIONS.values(use, sizes, known, AVERAGED, device=device).items()}
     kl = abs(coef) * found["kl_loss"] if coef else 0.0  # what is not paid may be infinite

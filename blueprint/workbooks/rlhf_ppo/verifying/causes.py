@@ -37,7 +37,7 @@ PAIRS = 1200
 def stages(trial: MinibatchTrial, name: str, time: Callable[[], bool] = lambda: True) -> Iterator[list[Try]]:
     """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first.
 
-    time: whether there is time for more; without it no changes of equations are listed, of which none is told by the file's numbers.
+    time: whether there is time for more; without it no changes of equations are listed, of which the file's numbers tell none.
     """
     use, known = trial.settings, trial.known(name)
     rows = tuple(row for each in known if (row := trial.row(each)))

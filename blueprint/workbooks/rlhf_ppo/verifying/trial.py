@@ -48,7 +48,7 @@ PLACES = 24
 """So many of these changes are places of what is read, of all tensors in turns."""
 Rows = dict[str, Array]
 Stages = Callable[..., Iterator[list[Try]]]
-"""Yields what may have been done otherwise where a quantity of a trial deviates, in stages; the third says whether there is time."""
+"""Of a trial, a quantity and whether there is time, what may have been done otherwise where it deviates, in stages."""
 
 
 @dataclass
@@ -276,7 +276,11 @@ class MinibatchTrial:
         Of a row of a large file only what a few responses allow.
         """
         few, left = self.few(name), self.limit(name)
-        for stage in self.stages(self, name, lambda: few is None or left > 0):
+
+        def time() -> bool:
+            return few is None or left > 0
+
+        for stage in self.stages(self, name, time):
             told = [] if few is None else [each for each in stage if each.found]
             here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)
@@ -295,15 +299,8 @@ class MinibatchTrial:
             return None
         part = replace(cut(self.batch, self.looked_at(name)), moments={})
         some = Rollout(part, self.settings, self.alone.called, self.alone.given)
-        return replace(
-            self,
-            judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
-            alone=some,
-            rollout=some,
-            at=slice(None),
-            whole=False,
-            explained={},
-        )
+        judge = Judge(some.batch, replay(some.batch, self.settings), self.judge.factor)
+        return replace(self, judge=judge, alone=some, rollout=some, at=slice(None), whole=False, explained={})
 
     def looked_at(self, name: str) -> Array:
         """Returns which responses those few are."""
