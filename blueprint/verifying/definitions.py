@@ -144,14 +144,17 @@ class Definitions:
             equations, kept = self.under(settings), None
         of = equations.reached(wanted, known) if changes else ()
         here = [name for name in changes if name in of and name not in known]
-        if kept is not None and device == "cpu":
-            known = kept.known(equations, settings, sizes, known, wanted, here)
-        if len(here) > 1:
-            here.sort(key=lambda each: len(equations.made_of((each,))))
-        for name in here:
-            made = equations.values(settings, sizes, known, (name,), changes[name], device, edges=True)
-            known = {**known, **made}
-        return equations.values(settings, sizes, known, wanted, None, device)
+        at_hand = kept if device == "cpu" else None
+
+        def standing(known: Known, changed: Collection[str]) -> Known:
+            return known if at_hand is None else at_hand.known(equations, settings, sizes, known, wanted, changed)
+
+        stands, made = standing(known, here), dict[str, Array]()
+        for name in sorted(here, key=lambda each: len(equations.made_of((each,)))) if len(here) > 1 else here:
+            made |= equations.values(settings, sizes, {**stands, **made}, (name,), changes[name], device, edges=True)
+        if here:  # what came out as it was moves nothing
+            stands = standing({**known, **made}, ())
+        return equations.values(settings, sizes, stands, wanted, None, device)
 
     def means(
         self,
@@ -387,8 +390,8 @@ def _blocks(expr: Expr) -> set[Block]:
     return {node.block for node in walk(expr) if isinstance(node, Ref)}
 
 
-KEPT = 1 << 23
-"""So many numbers are kept at most, of 8 bytes; of a larger file everything is made again."""
+KEPT, LARGE = 1 << 23, 1 << 14
+"""So many numbers are kept at most, of 8 bytes; of a larger file everything is made again. And what is a large row."""
 
 
 class Made(NamedTuple):
@@ -440,7 +443,12 @@ class Kept:
         if asked not in found.stay:
             new = {*changed} | equations.follows([*changed, *other], of)
             new |= {name for name in rows if equations.rows[name] is not found.equations.rows[name]}
-            found.stay[asked] = {name: row for name, row in rows.items() if name not in known and name not in new}
+            stay = [name for name in rows if name not in known and name not in new]
+            if not changed:  # a changed equation may read any row
+                computed = [equations.rows[name] for name in of if name not in known and name not in stay]
+                read = {block for row in computed for block in equations.reads(row)}
+                stay = [name for name in stay if name in wanted or equations.rows[name] in read]
+            found.stay[asked] = {name: rows[name] for name in stay}
         return {**known, **found.stay[asked]}
 
     def _made(
@@ -487,6 +495,6 @@ def _alike(one: Any, other: Any) -> bool:
     one, other = np.asarray(one), np.asarray(other)
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
-    if one.dtype == np.float64 and one.flags.c_contiguous and other.flags.c_contiguous:
+    if one.size > LARGE and one.dtype == np.float64 and one.flags.c_contiguous and other.flags.c_contiguous:
         return bool(np.array_equal(one.view(np.int64), other.view(np.int64)))  # without a copy of both
     return bool(one.tobytes() == other.tobytes())

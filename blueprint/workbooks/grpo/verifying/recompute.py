@@ -155,30 +155,20 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
 
     sized: with room for rounding.
     """
-    scored, every = _scored(step), len(step.mask)
-    step = step if scored.all() else step.some(scored)
-    of = fed(step, ways)
-    if (
-        "rows_read" in ways
-    ):  # the rewards, and all that they are made of, of others in the same places of the same groups
-        order = ways["rows_read"](of)
-        of = {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
+    every, kept = len(step.mask), cast(Kept, ways.get("kept") or Kept())
+    plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "rows_read"} else Kept()
+    scored, step, of, parts = plain.once("groups", step, lambda: _by_groups(step, ways))
     found = {name: np.zeros(len(step.mask)) for name in (*OF_GROUPS, "reward", "room")}
     found["advantages"] = np.zeros_like(of["response.tokens"])
-    groups = of["group"]
-    same = len(set(np.bincount(groups).tolist())) == 1
-    for members in [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]:
-        each = {name: row[members] for name, row in of.items()}
-        sizes, known = laid_out(each)
+    for members, (sizes, known), back in parts:
         wanted = ("advantages", *OF_GROUPS.values(), "reward")
         rows = EQUATIONS.values(use, sizes, known, wanted, **changed(ways), device=device)
-        back = np.argsort(order_of(each))
         found["advantages"][members], found["reward"][members] = rows["advantages"], rows["reward"]
         for name, table in OF_GROUPS.items():
             found[name][members] = rows[table].ravel()[back]
     if "rows_read" in ways or "rows_given" in ways:
         # the tokens are those of the response, the number is that of another one
-        of["response.tokens"] = fed(step, ways)["response.tokens"]
+        of = {**of, "response.tokens": fed(step, ways)["response.tokens"]}
         found["raw"] = found["raw"][ways["rows_given"](of)] if "rows_given" in ways else found["raw"]
         found["advantages"] = found["raw"][:, None] * of["response.tokens"]
     if sized:
@@ -187,7 +177,34 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
     wide = {name: np.zeros((every, *row.shape[1:])) for name, row in found.items()} | {"left": np.ones(every)}
     for name, row in found.items():
         wide[name][scored] = row
-    return Credited(wide["advantages"], wide["raw"], wide["room"], wide["left"], _numbers(step, of, use))
+    numbers = kept.once(f"spread {use['group.std'] == 'batch'}", of, lambda: _numbers(step, of, use))
+    return Credited(wide["advantages"], wide["raw"], wide["room"], wide["left"], numbers)
+
+
+class Members(NamedTuple):
+    """Responses that are computed together, [B], how they are laid out, and where each of them stands in the table of its group."""
+
+    rows: Array
+    laid: Laid
+    back: Array
+
+
+def _by_groups(step: GroupedStep, ways: Ways) -> tuple[Array, GroupedStep, Fed, list[Members]]:
+    """Returns which responses have a score at all, [B]; these alone, and what is known of them; and those of each group, or of all
+    where groups have one size."""
+    scored = _scored(step)
+    step = step if scored.all() else step.some(scored)
+    of = fed(step, ways)
+    if "rows_read" in ways:
+        # the rewards, and all that they are made of, of others in the same places of the same groups
+        order = ways["rows_read"](of)
+        of = {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
+    groups = of["group"]
+    same = len(set(np.bincount(groups).tolist())) == 1
+    parts = [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]
+    some = [{name: row[members] for name, row in of.items()} for members in parts]
+    back = [np.argsort(order_of(each)) for each in some]
+    return scored, step, of, [Members(*each) for each in zip(parts, map(laid_out, some), back, strict=True)]
 
 
 def _scored(step: GroupedStep) -> Array:
@@ -271,7 +288,7 @@ def recompute(
         found.numbers |= made.numbers
         found.sizes |= {name: 1.0 + abs(number) for name, number in made.numbers.items()}
     A = _used(found, given, ways, kept)
-    if A is not None and until != "advantages":
+    if A is not None:
         plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "inverted"} else Kept()
         of = plain.once("fed", batch, lambda: _fed(batch, ways))
         every = plain if left.all() else Kept()
@@ -306,12 +323,15 @@ def started(found: Again) -> bool:
 
 
 def _used(found: Again, given: Given, ways: Ways, kept: Kept) -> Array | None:
-    """Returns the advantages that the losses are made of: the file's where they stand in for ours, or are all there is."""
+    """Returns the advantages that the losses are made of: the file's where they stand in for ours, or are all there is; None where
+    nothing is made of them."""
     own, turned = found.rows.get("advantages"), ways.get("factor", {})
     if own is not None:
         slope, constant = ways.get("line", (1.0, 0.0))
         own = (own * slope + constant) * found.batch.mask
         found.rows["advantages"] = own = own * float(turned.get("advantages", 1.0))
+    if ways.get("until") == "advantages":
+        return None
     mask, times = found.batch.mask, float(turned.get("in_loss", 1.0))
     if started(found) or "advantages" in given:
         own, wide = kept.once("advantages", found.batch, lambda: _theirs(found.batch))
