@@ -6,7 +6,7 @@ Torch is imported by `evaluate_torch` alone, which is not imported here.
 from blueprint.language.axes import Axis, Edge, NotationError, Position, join, require
 from blueprint.language.blocks import About, Block, Definition
 from blueprint.language.cells import Cell, Members, Read, chain, filled_by, origin, places_of, reads
-from blueprint.language.evaluate import Computation, compute, fill
+from blueprint.language.evaluate import Computation, compute, fill, run
 from blueprint.language.functions import (
     Max,
     Sum,
@@ -68,6 +68,6 @@ __all__ = [
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
     "match", "maximum", "minimum", "needs", "number", "origin", "picked", "places_of", "printed", "reading", "reads", "rebuilt",
-    "reference", "reindexed", "require", "rounded", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text",
+    "reference", "reindexed", "require", "rounded", "run", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text",
     "transposed", "typed", "walk", "weighed", "where",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Evaluation: the numbers of every block, from the typed ones, in numpy float64."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from copy import copy
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import ending, no_number
 from blueprint.language.schedule import Loop, Step, in_order, read_by, schedule
-from blueprint.language.values import Array, At, Ended, Held, Values
+from blueprint.language.values import Array, At, Ended, Held, Values, Where
 
 
 def compute(
@@ -80,6 +80,28 @@ def fill(steps: tuple[Step, ...], values: Values, compiled: _Compiled | None = N
         _run(steps, values, {}, {} if compiled is None else compiled)
 
 
+def run(step: Step, values: Values, compiled: _Compiled) -> None:
+    """Computes one step as `fill` does, by what it was compiled to before; the caller ignores numpy's warnings."""
+    if step not in compiled:
+        compiled[step] = _ready(step, values, compiled)
+    compiled[step]()
+
+
+def _ready(step: Step, values: Values, before: _Compiled) -> Callable[[], None]:
+    """Returns what computes a step where no loop goes on."""
+    if isinstance(step, Loop):
+        return lambda: _run((step,), values, {}, before)
+    lines = [
+        (get, where.place({})) for get, where in (_line(step, each, {}, values, before) for each in step.definitions)
+    ]
+
+    def write() -> None:
+        for get, place in lines:
+            values.write(step, place, get({}))
+
+    return write
+
+
 def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> None:
     """Computes the steps where the loops stand; before: what was compiled, by equation and loops."""
     for step in steps:
@@ -96,13 +118,21 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> 
         for definition in step.definitions:
             if not belongs(definition, at, values):
                 continue
-            key = (id(definition), frozenset(at))
-            if key not in before:
-                free = tuple(axis for axis in trees.letters_of(definition.target) if axis not in at)
-                where = values.where(step, definition.target, at)
-                before[key] = vectorise.compiled(definition.expr, free, values), where
-            get, where = before[key]
+            get, where = _line(step, definition, at, values, before)
             values.write(step, where.place(at), get(at))
+
+
+def _line(
+    block: Block, definition: Definition, at: At, values: Values, before: _Compiled
+) -> tuple[vectorise.Getter, Where]:
+    """Returns what a definition comes to, and where it is written, compiled once for the loops that go on."""
+    key = (id(definition), frozenset(at))
+    if key not in before:
+        free = tuple(axis for axis in trees.letters_of(definition.target) if axis not in at)
+        where = values.where(block, definition.target, at)
+        before[key] = vectorise.compiled(definition.expr, free, values), where
+    found: tuple[vectorise.Getter, Where] = before[key]
+    return found
 
 
 def belongs(definition: Definition, at: At, values: Values) -> bool:

@@ -170,9 +170,16 @@ class Values:
         return Where(tuple(letters), tuple(start), tuple(moves))
 
     def write(self, block: Block, place: tuple[int | slice, ...], cells: Any) -> None:
-        """Writes cells at a place of a block's array. A new array that is all of the block is kept as it is."""
+        """Writes cells at a place of a block's array. A new array that is all of the block is kept as it is.
+
+        A view of another one is copied.
+        """
+        if not block.axes and block not in self.held:
+            self.arrays[block] = np.array(cells, object if block.text else float)
+            return
         if block not in self.arrays and block not in self.held and self._is_all(block, cells):
-            self.arrays[block] = cells
+            own = cells.base is None and cells.flags.c_contiguous and cells.dtype == float
+            self.arrays[block] = cells if own else np.array(cells, float, order="C")
             return
         if block not in self.arrays:
             self.arrays[block] = np.full(self.shape(block), np.nan, object if block.text else float)
@@ -184,15 +191,8 @@ class Values:
             self.arrays[block][place] = np.where(np.isnan(held), here, held)
 
     def _is_all(self, block: Block, cells: Any) -> bool:
-        """Tells whether cells are an array of their own, not a view of another, with every cell of the block in its order."""
-        return (
-            isinstance(cells, np.ndarray)
-            and cells.ndim > 0
-            and cells.base is None
-            and cells.dtype == (object if block.text else float)
-            and cells.flags.c_contiguous
-            and cells.shape == self.shape(block)
-        )
+        """Tells whether cells are an array of numbers, every cell of the block in its order."""
+        return isinstance(cells, np.ndarray) and not block.text and cells.shape == self.shape(block)
 
     def hold(self, cells: Held) -> None:
         """Lets numbers stand in cells, given by their 0-based places, whatever the equations of these will come to."""

@@ -57,6 +57,9 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Op(_, args):
             parts = [operand(arg, expr, values, lambda arg: compiled(arg, frame, values)) for arg in args]
             done = calculation(expr)
+            if len(parts) == 2:
+                one, other = parts
+                return lambda at: done(one(at), other(at))
             return lambda at: done(*[part(at) for part in parts])
         case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
             return _dot(left, right, axes, frame, values)
@@ -100,8 +103,10 @@ def _finite(cells: Any) -> Any:
 
 def _known(known: Any, cells: Any) -> Any:
     """Returns the cells, NaN where they are not known."""
+    if np.all(known):
+        return cells
     kind = object if _holds_words(cells) else float
-    return cells if np.all(known) else np.where(known, np.asarray(cells, dtype=kind), np.nan)
+    return np.where(known, np.asarray(cells, dtype=kind), np.nan)
 
 
 def _compared(compare: Callable[..., Any], a: Any, b: Any) -> Any:
@@ -143,6 +148,9 @@ def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
     shape = [values.size(axis) if axis in where.letters else 1 for axis in frame]
     if block.text:  # a single word is no array
         return lambda at: np.reshape(np.asarray(values.arrays[block][where.place(at)]).transpose(order), shape)
+    if not where.moves and where.letters == frame:  # the cells lie as they are asked for
+        start = where.start
+        return lambda at: values.arrays[block][start]
     if order == sorted(order):
         return lambda at: values.arrays[block][where.place(at)].reshape(shape)
     return lambda at: values.arrays[block][where.place(at)].transpose(order).reshape(shape)

@@ -5,11 +5,11 @@ What no setting says is a change of an equation, in the words of misconceptions;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -20,15 +20,13 @@ from blueprint.language import (
     Block,
     Edge,
     Expr,
-    Op,
     Position,
     Ref,
     Step,
     Values,
-    equal,
-    fill,
     in_order,
     rebuilt,
+    run,
     schedule,
     typed,
     walk,
@@ -38,10 +36,9 @@ from blueprint.language.schedule import read_by
 from blueprint.misconceptions.rewriting import Change, Names
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.stages import OnDevice, Pick, Selection, Stage, pick_of, places_in
-from blueprint.verifying.switched import Switched, code_of, said_by
+from blueprint.verifying.switched import Settled, Switched, code_of, read_under, said_by
 from blueprint.workbooks.common import Choices, Rows, Used
 from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Switch
-from blueprint.workbooks.common.definitions.writing_rows import Fixed
 from blueprint.workbooks.common.labels import Labels
 
 T = TypeVar("T")
@@ -55,14 +52,6 @@ NO_CHANGES: Changes = MappingProxyType({})
 def changed(ways: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the changes of equations that ways of computing have, and what is kept, as `Definitions.values` takes them."""
     return {"changes": ways.get("equations", NO_CHANGES), "kept": ways.get("kept")}
-
-
-class Settled(Fixed):
-    """A switch that stands at one word; a condition may ask for it."""
-
-    def says(self, word: str) -> Expr:  # type: ignore[override]  # 0 and 1 are no conditions
-        """Returns a condition that holds where the word is the one."""
-        return equal(int(word == self.word), 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,16 +71,17 @@ class Definitions:
     masks: tuple[str, ...] = ()
     side: str = ""
     counts: Mapping[str, Axis] = field(default_factory=dict)
+    _last: list[Any] = field(default_factory=list)
 
     def under(self, settings: Settings) -> Equations:
         """Returns the equations under some settings: words are settled, and limits that are off are not there."""
-        return _equations(
-            self,
-            tuple(
+        if not self._last or self._last[0] is not settings:
+            said = tuple(
                 str(settings[key]) if record.words else record.limit and float(settings[key]) == OFF
                 for key, record in self.settings.items()
-            ),
-        )
+            )
+            self._last[:] = [settings, _equations(self, said)]
+        return cast(Equations, self._last[1])
 
     def among_many(self, settings: Settings) -> Equations:
         """Returns the same equations where many settings are tried: what a setting does not move is one block under all of them."""
@@ -130,7 +120,7 @@ class Definitions:
         stop = {self.live[name] for name in known if name in self.live}
         blocks = dict.fromkeys(self.live[name] for name in wanted if name in self.live)
         for block in (ahead := [*blocks]):
-            new = dict.fromkeys(each for of in block.definitions for each in _read_under(of.expr, settings))
+            new = dict.fromkeys(each for of in block.definitions for each in read_under(of.expr, settings))
             ahead += [each for each in new if each not in blocks and each not in stop]
             blocks |= new
         return {block.name for block in blocks if block.name in self.settings}
@@ -155,14 +145,17 @@ class Definitions:
             equations, kept = self.under(settings), None
         of = equations.reached(wanted, known) if changes else ()
         here = [name for name in changes if name in of and name not in known]
-        if kept is not None and device == "cpu":
-            known = kept.known(equations, settings, sizes, known, wanted, here)
-        if len(here) > 1:
-            here.sort(key=lambda each: len(equations.made_of((each,))))
-        for name in here:
-            made = equations.values(settings, sizes, known, (name,), changes[name], device, edges=True)
-            known = {**known, **made}
-        return equations.values(settings, sizes, known, wanted, None, device)
+        at_hand = kept if device == "cpu" else None
+
+        def standing(known: Known, changed: Collection[str]) -> Known:
+            return known if at_hand is None else at_hand.known(equations, settings, sizes, known, wanted, changed)
+
+        stands, made = standing(known, here), dict[str, Array]()
+        for name in sorted(here, key=lambda each: len(equations.made_of((each,)))) if len(here) > 1 else here:
+            made |= equations.values(settings, sizes, {**stands, **made}, (name,), changes[name], device, edges=True)
+        if here:  # what came out as it was moves nothing
+            stands = standing({**known, **made}, ())
+        return equations.values(settings, sizes, stands, wanted, None, device)
 
     def means(
         self,
@@ -185,26 +178,6 @@ def another_row(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
     made = Block(of.name, axes, of.about)
     made.definitions = [Definition(tuple(map(Position, axes)), expr)]
     return made
-
-
-def _read_under(expr: Expr, settings: Settings) -> Iterator[Block]:
-    """Yields the blocks that an equation reads; of a choice by a setting, the setting, and what its word in force says."""
-    if (
-        isinstance(expr, Op)
-        and expr.name == "choose"
-        and isinstance(by := expr.args[0], Ref)
-        and by.block.name in settings
-    ):
-        yield by.block
-        word = str(settings[by.block.name])
-        chosen = [part for label, part in zip(expr.labels, expr.args[1:], strict=True) if label == word]
-        for part in chosen or expr.args[1:]:
-            yield from _read_under(part, settings)
-    elif isinstance(expr, Op):
-        for part in expr.args:
-            yield from _read_under(part, settings)
-    else:
-        yield from (node.block for node in walk(expr) if isinstance(node, Ref))
 
 
 @lru_cache(maxsize=512)
@@ -252,11 +225,14 @@ class Equations:
         edges: whether with the cells before and behind, as where they stand in place of computed ones.
         """
         blocks = [self.changed(name, change) if change else self.rows[name] for name in wanted]
-        here = {self.rows[name]: each for name, each in known.items() if name in self.rows}  # no other is read
-        chosen = {block: each for block, each in here.items() if isinstance(each, Selection)}
-        stood = {block: each for block, each in here.items() if not isinstance(each, Selection)}
+        stood, chosen = dict[Block, Array](), dict[Block, Selection]()
+        for name, each in known.items():
+            if isinstance(each, Selection):
+                chosen |= {self.rows[name]: each} if name in self.rows else {}
+            elif name in self.rows:  # no other is read
+                stood[self.rows[name]] = each
         stood |= self.numbers_under(settings)
-        plan, absent = self._plan(blocks, stood, chosen)
+        plan, absent = self._plan(blocks, tuple(known), stood, chosen)
         if (size := tuple(sizes.items())) not in self._compiled:
             self._compiled[size] = Values(sizes, beyond=True), {}
         values, compiled = self._compiled[size]
@@ -264,13 +240,14 @@ class Equations:
         stood |= {block: np.full(values.shape(block), np.nan) for block in absent}
         if device == "cpu":
             values.arrays = stood
-            for step, dead in plan:
-                if isinstance(step, Pick):
-                    values.arrays[step.row] = np.ravel(values.arrays[step.read])[places_in(step, chosen)]
-                else:
-                    fill((step,), values, compiled)
-                for block in dead:
-                    values.arrays.pop(block, None)
+            with np.errstate(all="ignore"):  # a cause may make no number of it; it then explains nothing
+                for step, dead in plan:
+                    if isinstance(step, Pick):
+                        stood[step.row] = np.ravel(stood[step.read])[places_in(step, chosen)]
+                    else:
+                        run(step, values, compiled)
+                    for block in dead:
+                        stood.pop(block, None)
         else:
             values.arrays = OnDevice(sizes, device).filled(plan, stood, chosen, blocks)
         found = {
@@ -358,10 +335,11 @@ class Equations:
         return self._changed[name, change]
 
     def _plan(
-        self, wanted: Collection[Block], stood: Collection[Block], chosen: Collection[Block]
+        self, wanted: Collection[Block], known: tuple[str, ...], stood: Collection[Block], chosen: Collection[Block]
     ) -> tuple[list[Stage], list[Block]]:
-        """Lists what must be computed where some rows stand, and blocks of 0 and 1 pick; and what is read, and not there."""
-        key = (tuple(map(id, wanted)), frozenset(map(id, stood)), frozenset(map(id, chosen)))
+        """Lists what must be computed where some rows stand, those that are known and numbers, and blocks of 0 and 1 pick; and what
+        is read, and not there."""
+        key = (tuple(map(id, wanted)), known, tuple(map(id, chosen)))
         if key in self._plans:
             return self._plans[key]
         needed, ahead, picks, absent = dict[Block, None](), [*wanted], dict[Block, Pick](), list[Block]()
@@ -420,23 +398,36 @@ def _blocks(expr: Expr) -> set[Block]:
     return {node.block for node in walk(expr) if isinstance(node, Ref)}
 
 
-KEPT = 1 << 23
-"""So many numbers are kept at most, of 8 bytes; of a larger file everything is made again."""
+KEPT, LARGE = 1 << 23, 1 << 14
+"""So many numbers are kept at most, of 8 bytes; of a larger file everything is made again. And what is a large row."""
+
+
+class Made(NamedTuple):
+    """Rows by name as they are without a change: by which equations, what was known, and the settings that are numbers.
+
+    stay: those that stay as they are, by what is another one.
+    """
+
+    equations: Equations
+    known: Known
+    numbers: Mapping[Block, Array]
+    rows: dict[str, Array]
+    stay: dict[object, dict[str, Array]]
 
 
 @dataclass
 class Kept:
-    """Rows of one file as they are without a change, by what is wanted; with the equations and what they were made of."""
+    """Rows of one file as they are without a change, by what is wanted: of the equations that were asked for first, and of those of
+    other settings that were asked for last."""
 
-    made: dict[object, tuple[Equations, Known, Mapping[Block, Array], dict[str, Array]]] = field(default_factory=dict)
-    _fed: list[Any] = field(default_factory=list)
-    _stay: dict[object, list[str]] = field(default_factory=dict)
+    made: dict[object, Made] = field(default_factory=dict)
+    _once: dict[str, tuple[object, Any]] = field(default_factory=dict)
 
-    def fed(self, made: Callable[[], T]) -> T:
-        """Returns what a file is fed as where nothing moves it, made once."""
-        if not self._fed:
-            self._fed.append(made())
-        return cast(T, self._fed[0])
+    def once(self, name: str, of: object, made: Callable[[], T]) -> T:
+        """Returns what is made of the file, or of settings; made again only where these are others than the last time."""
+        if name not in self._once or self._once[name][0] is not of:
+            self._once[name] = of, made()
+        return cast(T, self._once[name][1])
 
     def known(
         self,
@@ -448,27 +439,51 @@ class Kept:
         changed: Collection[str],
     ) -> Known:
         """Returns what is known, and every row that follows neither from a change nor from anything that is another number now."""
-        of, key = equations.made_of(wanted), (bool(equations.records), wanted, tuple(sizes.items()))
-        numbers = equations.numbers_under(settings)
-        if key not in self.made:
-            names = tuple(name for name in of if equations.rows[name].definitions and name not in known)
-            cells = [np.prod([sizes[axis] for axis in equations.rows[name].axes if axis in sizes]) for name in names]
-            if sum(cells) + sum(each.size for *_, rows in self.made.values() for each in rows.values()) > KEPT:
-                return known
-            rows = equations.values(
-                settings, sizes, known, _needed(equations, wanted, known, names), None, "cpu", edges=True
-            )
-            self.made[key] = equations, known, numbers, rows
-        made_by, before, numbers_before, rows = self.made[key]
+        of = equations.made_of(wanted)
+        found = self._made(equations, settings, sizes, known, wanted)
+        if found is None:
+            return known
+        before, rows, numbers = found.known, found.rows, equations.numbers_under(settings)
         other = [name for name in {**before, **known} if not _alike(before.get(name, rows.get(name)), known.get(name))]
-        if numbers is not numbers_before:
-            other += [block.name for block, each in numbers.items() if not _alike(each, numbers_before.get(block))]
-        asked = (key, equations, tuple(changed), tuple(other), tuple(known))
-        if asked not in self._stay:
+        if numbers is not found.numbers:
+            other += [block.name for block, each in numbers.items() if not _alike(each, found.numbers.get(block))]
+        asked = (equations, tuple(changed), tuple(other), tuple(known))
+        if asked not in found.stay:
             new = {*changed} | equations.follows([*changed, *other], of)
-            new |= {name for name in rows if equations.rows[name] is not made_by.rows[name]}
-            self._stay[asked] = [name for name in rows if name not in known and name not in new]
-        return {**known, **{name: rows[name] for name in self._stay[asked]}}
+            new |= {name for name in rows if equations.rows[name] is not found.equations.rows[name]}
+            stay = [name for name in rows if name not in known and name not in new]
+            if not changed:  # a changed equation may read any row
+                computed = [equations.rows[name] for name in of if name not in known and name not in stay]
+                read = {block for row in computed for block in equations.reads(row)}
+                stay = [name for name in stay if name in wanted or equations.rows[name] in read]
+            found.stay[asked] = {name: rows[name] for name in stay}
+        return {**known, **found.stay[asked]}
+
+    def _made(
+        self,
+        equations: Equations,
+        settings: Settings,
+        sizes: Mapping[Axis, int],
+        known: Known,
+        wanted: tuple[str, ...],
+    ) -> Made | None:
+        """Returns the rows that what is wanted is made of; None where they are too many to be kept."""
+        key: tuple[object, ...] = (bool(equations.records), wanted, tuple(sizes.items()))
+        if key in self.made and not equations.records and self.made[key].equations is not equations:
+            key = ("other", *key)  # which has no block in common with those
+            if key in self.made and self.made[key].equations is not equations:
+                del self.made[key]
+        if key not in self.made:
+            names = tuple(
+                name for name in equations.made_of(wanted) if equations.rows[name].definitions and name not in known
+            )
+            cells = [np.prod([sizes[axis] for axis in equations.rows[name].axes if axis in sizes]) for name in names]
+            if sum(cells) + sum(row.size for each in self.made.values() for row in each.rows.values()) > KEPT:
+                return None
+            needed = _needed(equations, wanted, known, names)
+            rows = equations.values(settings, sizes, known, needed, None, "cpu", edges=True)
+            self.made[key] = Made(equations, known, equations.numbers_under(settings), rows, {})
+        return self.made[key]
 
 
 def _needed(equations: Equations, wanted: tuple[str, ...], known: Known, names: Collection[str]) -> tuple[str, ...]:
@@ -486,4 +501,8 @@ def _alike(one: Any, other: Any) -> bool:
     if isinstance(one, Selection):
         return isinstance(other, Selection) and all(map(np.array_equal, one, other))
     one, other = np.asarray(one), np.asarray(other)
-    return bool(one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes())
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if one.size > LARGE and one.dtype == np.float64 and one.flags.c_contiguous and other.flags.c_contiguous:
+        return bool(np.array_equal(one.view(np.int64), other.view(np.int64)))  # without a copy of both
+    return bool(one.tobytes() == other.tobytes())

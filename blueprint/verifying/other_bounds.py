@@ -17,9 +17,13 @@ BOUNDS = (5, 10, 20)
 
 
 def tries(
-    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    wanted: tuple[str, ...],
+    known: Collection[str],
+    masks: tuple[str, ...] = (),
 ) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted."""
+    """Yields such causes between the rows that are known and those that are wanted. masks: none is changed."""
     equations = of.under(settings)
     way = equations.on_the_way_to_any(wanted, known)
     read = dict.fromkeys(read for name in way for read in equations.reads(equations.rows[name]) if is_setting(read))
@@ -29,7 +33,7 @@ def tries(
     yield from _as_logarithms(equations, way, settings)
     for name in way:
         own = plain_of(equations, name)
-        if own is None:
+        if own is None or name in (*of.masks, *masks):
             continue
         for part in _of_exponentials(own):
             for says, held in (each for bound in bounds for each in _held(part, bound)):

@@ -1,6 +1,6 @@
 """Causes that are another form of an equation than any one of its parts changed: each is one idea, with a module of its own."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from blueprint.verifying.definitions import Definitions
 from blueprint.verifying.in_memory import Try
@@ -10,6 +10,9 @@ from blueprint.verifying.other_order import tries as of_order
 from blueprint.verifying.other_parentheses import tries as of_parentheses
 from blueprint.verifying.other_terms import tries as of_terms
 
+FORMS = (of_parentheses, of_order, of_bounds, of_factors, of_terms)
+"""The likelier first."""
+
 
 def tries(
     of: Definitions,
@@ -17,13 +20,11 @@ def tries(
     wanted: tuple[str, ...],
     known: Collection[str],
     masks: tuple[str, ...] = (),
+    time: Callable[[], bool] = lambda: True,
 ) -> Iterator[list[Try]]:
     """Yields such causes between the rows that are known and those that are wanted, in stages, the likelier first.
 
-    masks: rows that are 1 where something counts, beside those that the definitions name.
+    masks: rows that are 1 where something counts, beside those that the definitions name. time: whether there is time for more.
     """
-    yield list(of_parentheses(of, settings, wanted, known))
-    yield list(of_order(of, settings, wanted, known, masks))
-    yield list(of_bounds(of, settings, wanted, known))
-    yield list(of_factors(of, settings, wanted, known, masks))
-    yield list(of_terms(of, settings, wanted, known, masks))
+    for form in FORMS:
+        yield list(form(of, settings, wanted, known, masks)) if time() else []

@@ -16,13 +16,17 @@ SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
 
 
 def tries(
-    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    wanted: tuple[str, ...],
+    known: Collection[str],
+    masks: tuple[str, ...] = (),
 ) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted."""
+    """Yields such causes between the rows that are known and those that are wanted. masks: none is changed."""
     equations = of.under(settings)
     for name in equations.on_the_way_to_any(wanted, known):
         own = plain_of(equations, name)
-        if own is None or only_picks(equations.rows[name]):
+        if own is None or only_picks(equations.rows[name]) or name in (*of.masks, *masks):
             continue
         seen, whole = set[str](), equations.rows[name].definitions[0].expr
         for written in (own, *_written_out(equations, own, known)):

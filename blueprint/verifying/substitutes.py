@@ -93,11 +93,13 @@ def tries(
     known: Collection[str],
     signs: bool = True,
     everywhere: bool = False,
+    time: Callable[[], bool] = lambda: True,
 ) -> Iterator[list[Try]]:
     """Yields such causes between the rows that are known and those that are wanted, in stages.
 
     signs: whether every change is tried with the sign of the whole turned, too; else only of rows that are one number.
     everywhere: whether what one function makes is changed in all rows that there are, too, and in where it reads.
+    time: whether there is time for more; a stage for which there is none is not listed.
     """
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
@@ -110,9 +112,8 @@ def tries(
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
-        for label, changes in (
-            one for way in (numbers if stage is _sign_turned and not signs else ways) for one in stage(way)
-        ):
+        through = numbers if stage is _sign_turned and not signs else ways
+        for label, changes in (one for way in through if time() for one in stage(way)):
             found.setdefault(label, changes)
         yield [Try(label, settings, {"equations": changes}) for label, changes in found.items()]
 

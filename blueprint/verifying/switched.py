@@ -7,22 +7,31 @@ compiled equations and its numbers once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any
 
 from blueprint.inputs.catalogue import OFF, Setting
-from blueprint.language import Block, Constant, Expr, Op, Ref, rebuilt
+from blueprint.language import Block, Constant, Expr, Op, Ref, equal, rebuilt, walk
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import Lookup
 from blueprint.language.schedule import read_by
 from blueprint.verifying.settings import Settings
 from blueprint.workbooks.common import Rows
+from blueprint.workbooks.common.definitions.writing_rows import Fixed
 
 Said = Mapping[str, str | bool]
 """By setting its word; of a limit, whether it is off."""
 MOST = 1 << 15
 """So many blocks are remembered at most; then all is made anew."""
+
+
+class Settled(Fixed):
+    """A switch that stands at one word; a condition may ask for it."""
+
+    def says(self, word: str) -> Expr:  # type: ignore[override]  # 0 and 1 are no conditions
+        """Returns a condition that holds where the word is the one."""
+        return equal(int(word == self.word), 1)
 
 
 class Switched:
@@ -76,7 +85,7 @@ class Switched:
                 waiting.pop()
                 continue
             pruned = self._settled(block, said)
-            reads = [each for each in _made(pruned) if each is not block]
+            reads = [each for each in self._made(pruned) if each is not block]
             if missing := [each for each in reads if each not in done]:
                 waiting += missing
                 continue
@@ -93,6 +102,12 @@ class Switched:
             exprs = [settled(each.expr, said, self.settings) for each in block.definitions]
             self._pruned[block, words] = _copy(block, exprs)
         return self._pruned[block, words]
+
+    def _made(self, block: Block) -> list[Block]:
+        """Returns the blocks with an equation that a block reads, each once."""
+        if block not in self.reads:
+            self.reads[block] = tuple(dict.fromkeys(read_by(block)))
+        return [each for each in self.reads[block] if each.definitions]
 
     def _with(self, pruned: Block, own: Block, reads: Sequence[Block], instead: Sequence[Block]) -> Block:
         """Returns a row that reads other blocks, and itself where it read itself."""
@@ -118,11 +133,6 @@ def said_by(records: Mapping[str, Setting], settings: Settings) -> dict[str, str
         elif record.limit:
             found[key] = float(settings[key]) == OFF
     return found
-
-
-def _made(block: Block) -> list[Block]:
-    """Returns the blocks with an equation that a block reads, each once."""
-    return [each for each in dict.fromkeys(read_by(block)) if each.definitions]
 
 
 def _copy(block: Block, exprs: Collection[Expr]) -> Block:
@@ -159,3 +169,23 @@ def code_of(block: Block, settings: Settings, records: Mapping[str, Setting]) ->
     """Returns a setting as rows read it: its number, or the place of its word."""
     words = records[block.name].words
     return float(words.index(str(settings[block.name]))) if words else float(settings[block.name])
+
+
+def read_under(expr: Expr, settings: Settings) -> Iterator[Block]:
+    """Yields the blocks that an equation reads; of a choice by a setting, the setting, and what its word in force says."""
+    if (
+        isinstance(expr, Op)
+        and expr.name == "choose"
+        and isinstance(by := expr.args[0], Ref)
+        and by.block.name in settings
+    ):
+        yield by.block
+        word = str(settings[by.block.name])
+        chosen = [part for label, part in zip(expr.labels, expr.args[1:], strict=True) if label == word]
+        for part in chosen or expr.args[1:]:
+            yield from read_under(part, settings)
+    elif isinstance(expr, Op):
+        for part in expr.args:
+            yield from read_under(part, settings)
+    else:
+        yield from (node.block for node in walk(expr) if isinstance(node, Ref))

@@ -69,7 +69,7 @@ AMONG_ALL = {
 
 @pytest.fixture
 def places_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
+    def stages(trial: MinibatchTrial, name: str, *_: object) -> Iterator[list[Try]]:
         yield list(of_places(trial, name))
 
     monkeypatch.setattr(verify, "stages", stages)

@@ -277,7 +277,7 @@ def recompute(
     if not _weighs(batch):  # what is made of weights is lacking, all else is not
         terms = [(share, {**use, "loss.weight": "off"}) for share, use in terms]
     plain = "kept" in ways and not ways.keys() & {"mask", "moved"}
-    of = ways["kept"].fed(lambda: fed(batch, ways)) if plain else fed(batch, ways)
+    of = ways["kept"].once("fed", batch, lambda: fed(batch, ways)) if plain else fed(batch, ways)
     asked = _asked(str(ways.get("until", "")))
     if "sequences" in asked:
         _sequences(found, exchanged(of, _of_logprobs(ways)), ways, device)

@@ -96,6 +96,9 @@ EQUATIONS = Definitions(
 Fed = dict[str, Array]
 """What is known of each response, [B], and of each token, [B, T], by block; and under `group` whose response it is, from 0."""
 
+Laid = tuple[dict[Axis, int], dict[str, Array | Selection]]
+"""The sizes, and what stands in the blocks."""
+
 
 PLACE = "place"
 """Under which the place of each response in the rollout stands among what is known of it, [B]; else its place in the file."""
@@ -125,7 +128,7 @@ def cells_of(of: Fed) -> tuple[Array, Array]:
     return groups, np.arange(len(groups)) - np.repeat(np.cumsum(count) - count, count)
 
 
-def laid_out(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
+def laid_out(of: Fed) -> Laid:
     """Returns the sizes, and what stands in the blocks; groups of different sizes have places that are empty.
 
     With `left`, 1 on the responses that a filter leaves, also what the definitions have of it where they begin at advantages.

@@ -24,12 +24,13 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
-from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways, changed, coarsest, held_in
+from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Kept, Settings, Ways, changed, coarsest, held_in
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import (
     EQUATIONS,
     PLACE,
     Fed,
+    Laid,
     Whole,
     fed,
     laid_out,
@@ -109,10 +110,10 @@ def _without(has: object, *names: str) -> list[str]:
 FRACTIONS = ("clip.fraction_low", "clip.fraction_high", "clip.fraction")
 
 
-def watched(of: Fed, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
+def watched(of: Fed, laid: Laid, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
     """Returns what is logged beside the losses: means over tokens, of the ratio, of clipped tokens, of entropy and KL."""
-    sizes, known = laid_out(of)
-    known |= {**{name: rows[name] for name in ("ratio", "clip.low", "clip.high")}, "kl_new.counts": rows["kl_new.used"]}
+    sizes, known = laid
+    known = {**known, **{name: rows[name] for name in ("ratio", *CLIPPED)}, "kl_new.counts": rows["kl_new.used"]}
     names = (*FRACTIONS, "mean.ratio", "kl.mean_new")
     made = EQUATIONS.values(use, sizes, known, names, **changed(ways), device=device)
     m, low, high = of["response.tokens"], rows["clip.low"], rows["clip.high"]
@@ -154,30 +155,20 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
 
     sized: with room for rounding.
     """
-    scored, every = _scored(step), len(step.mask)
-    step = step if scored.all() else step.some(scored)
-    of = fed(step, ways)
-    if (
-        "rows_read" in ways
-    ):  # the rewards, and all that they are made of, of others in the same places of the same groups
-        order = ways["rows_read"](of)
-        of = {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
+    every, kept = len(step.mask), cast(Kept, ways.get("kept") or Kept())
+    plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "rows_read"} else Kept()
+    scored, step, of, parts = plain.once("groups", step, lambda: _by_groups(step, ways))
     found = {name: np.zeros(len(step.mask)) for name in (*OF_GROUPS, "reward", "room")}
     found["advantages"] = np.zeros_like(of["response.tokens"])
-    groups = of["group"]
-    same = len(set(np.bincount(groups).tolist())) == 1
-    for members in [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]:
-        each = {name: row[members] for name, row in of.items()}
-        sizes, known = laid_out(each)
+    for members, (sizes, known), back in parts:
         wanted = ("advantages", *OF_GROUPS.values(), "reward")
         rows = EQUATIONS.values(use, sizes, known, wanted, **changed(ways), device=device)
-        back = np.argsort(order_of(each))
         found["advantages"][members], found["reward"][members] = rows["advantages"], rows["reward"]
         for name, table in OF_GROUPS.items():
             found[name][members] = rows[table].ravel()[back]
     if "rows_read" in ways or "rows_given" in ways:
         # the tokens are those of the response, the number is that of another one
-        of["response.tokens"] = fed(step, ways)["response.tokens"]
+        of = {**of, "response.tokens": fed(step, ways)["response.tokens"]}
         found["raw"] = found["raw"][ways["rows_given"](of)] if "rows_given" in ways else found["raw"]
         found["advantages"] = found["raw"][:, None] * of["response.tokens"]
     if sized:
@@ -186,7 +177,34 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
     wide = {name: np.zeros((every, *row.shape[1:])) for name, row in found.items()} | {"left": np.ones(every)}
     for name, row in found.items():
         wide[name][scored] = row
-    return Credited(wide["advantages"], wide["raw"], wide["room"], wide["left"], _numbers(step, of, use))
+    numbers = kept.once(f"spread {use['group.std'] == 'batch'}", of, lambda: _numbers(step, of, use))
+    return Credited(wide["advantages"], wide["raw"], wide["room"], wide["left"], numbers)
+
+
+class Members(NamedTuple):
+    """Responses that are computed together, [B], how they are laid out, and where each of them stands in the table of its group."""
+
+    rows: Array
+    laid: Laid
+    back: Array
+
+
+def _by_groups(step: GroupedStep, ways: Ways) -> tuple[Array, GroupedStep, Fed, list[Members]]:
+    """Returns which responses have a score at all, [B]; these alone, and what is known of them; and those of each group, or of all
+    where groups have one size."""
+    scored = _scored(step)
+    step = step if scored.all() else step.some(scored)
+    of = fed(step, ways)
+    if "rows_read" in ways:
+        # the rewards, and all that they are made of, of others in the same places of the same groups
+        order = ways["rows_read"](of)
+        of = {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
+    groups = of["group"]
+    same = len(set(np.bincount(groups).tolist())) == 1
+    parts = [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]
+    some = [{name: row[members] for name, row in of.items()} for members in parts]
+    back = [np.argsort(order_of(each)) for each in some]
+    return scored, step, of, [Members(*each) for each in zip(parts, map(laid_out, some), back, strict=True)]
 
 
 def _scored(step: GroupedStep) -> Array:
@@ -256,7 +274,8 @@ def recompute(
     whole: the step of which the file is a part, if its other files are there.
     """
     found, until, left = Again(batch, settings), str(ways.get("until", "")), np.ones(len(batch.mask))
-    found.lacks = lacking(batch, whole.step if whole else batch, settings)
+    kept: Kept = ways.get("kept") or Kept()
+    found.lacks = kept.once("lacks", settings, lambda: lacking(batch, whole.step if whole else batch, settings))
     if until in WITHOUT and "advantages" in batch.tensors:
         given = {**given, "advantages": batch.tensors["advantages"]}
     # where nothing reads how advantages arose, that need not be computed again
@@ -268,14 +287,21 @@ def recompute(
         found.room["advantages"], left = made.room[rows], made.left[rows]
         found.numbers |= made.numbers
         found.sizes |= {name: 1.0 + abs(number) for name, number in made.numbers.items()}
-    A = _used(found, given, ways)
-    if A is not None and until != "advantages":
-        plain = "kept" in ways and not ways.keys() & {"mask", "moved", "swap", "groups"}
-        of = ways["kept"].fed(lambda: fed(batch, ways)) if plain else fed(batch, ways)
-        if ways.get("inverted"):
-            of = {**of, "policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
-        _losses(found, of | {"advantages": A, "left": left}, ways, sized, device)
+    A = _used(found, given, ways, kept)
+    if A is not None:
+        plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "inverted"} else Kept()
+        of = plain.once("fed", batch, lambda: _fed(batch, ways))
+        every = plain if left.all() else Kept()
+        sizes, known = every.once("laid out", batch, lambda: laid_out(of | {"left": left}))
+        _losses(found, of | {"advantages": A, "left": left}, (sizes, {**known, "advantages": A}), ways, sized, device)
     return found
+
+
+def _fed(batch: GroupedStep, ways: Ways) -> Fed:
+    """Returns what is known of the responses, all but the advantages; of an inverted ratio the log-probs are exchanged."""
+    of = fed(batch, ways)
+    exchanged = {"policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
+    return of | exchanged if ways.get("inverted") else of
 
 
 def _credited_once(
@@ -296,20 +322,32 @@ def started(found: Again) -> bool:
     return "advantages" in found.lacks and "advantages" in found.batch.tensors
 
 
-def _used(found: Again, given: Given, ways: Ways) -> Array | None:
-    """Returns the advantages that the losses are made of: the file's where they stand in for ours, or are all there is."""
+def _used(found: Again, given: Given, ways: Ways, kept: Kept) -> Array | None:
+    """Returns the advantages that the losses are made of: the file's where they stand in for ours, or are all there is; None where
+    nothing is made of them."""
     own, turned = found.rows.get("advantages"), ways.get("factor", {})
     if own is not None:
         slope, constant = ways.get("line", (1.0, 0.0))
         own = (own * slope + constant) * found.batch.mask
         found.rows["advantages"] = own = own * float(turned.get("advantages", 1.0))
+    if ways.get("until") == "advantages":
+        return None
+    mask, times = found.batch.mask, float(turned.get("in_loss", 1.0))
     if started(found) or "advantages" in given:
-        own = np.nan_to_num(np.asarray(found.batch.tensors["advantages"], np.float64)) * found.batch.mask
+        own, wide = kept.once("advantages", found.batch, lambda: _theirs(found.batch))
+        if "mask" not in ways:
+            return wide if times == 1.0 else wide * times
     if own is not None and "mask" in ways:  # the advantage of a response counts for tokens that are none of it
         own = np.broadcast_to(
-            own.sum(axis=1, keepdims=True) / np.maximum(1, found.batch.mask.sum(axis=1, keepdims=True)), own.shape
+            own.sum(axis=1, keepdims=True) / np.maximum(1, mask.sum(axis=1, keepdims=True)), own.shape
         )
-    return None if own is None else _of_responses(own, found.batch.mask) * float(turned.get("in_loss", 1.0))
+    return None if own is None else _of_responses(own, mask) * times
+
+
+def _theirs(batch: GroupedStep) -> tuple[Array, Array]:
+    """Returns the advantages of the file, 0 behind the responses; and as those of responses."""
+    own = np.nan_to_num(np.asarray(batch.tensors["advantages"], np.float64)) * batch.mask
+    return own, _of_responses(own, batch.mask)
 
 
 def _of_responses(A: Array, mask: Array) -> Array:
@@ -318,11 +356,12 @@ def _of_responses(A: Array, mask: Array) -> Array:
     return np.broadcast_to(first, A.shape) if mask.any(axis=1).all() and np.all(np.where(mask, first == A, True)) else A
 
 
-def _losses(found: Again, of: Fed, ways: Ways, sized: bool, device: str) -> None:
+def _losses(found: Again, of: Fed, laid: Laid, ways: Ways, sized: bool, device: str) -> None:
     """Adds ratio, KL and losses; of what the file lacks something for, nothing is compared. of: with `advantages`, and `left`."""
-    use, (sizes, known) = found.settings, laid_out(of)
+    use, (sizes, known), apart = found.settings, laid, ways.get("until") in PARTS
     values = partial(EQUATIONS.values, use, sizes, device=device)
-    rows = values(known, OF_LOSSES, **changed(ways))
+    beside = (*(JUDGED if sized else ()), *(() if apart else CLIPPED))
+    rows = values(known, (*OF_LOSSES, *beside), **changed(ways))
     weighed = rows["policy.token_loss"] * rows["rollout.counts"]
     coef = float(use["kl.coef"]) if use["kl.place"] == "loss" else 0.0
     found.rows |= {
@@ -330,7 +369,7 @@ def _losses(found: Again, of: Fed, ways: Ways, sized: bool, device: str) -> None
         "token_loss.all": weighed + coef * rows["kl_new.used"], "kl_new": rows["kl_new.used"],
         "rollout_weights": rows["rollout.counts"],
     }  # fmt: skip
-    means = _means(of, rows, use, ways, device)
+    means = _means(of, laid, rows, use, ways, device)
     factors: Mapping[str, float] = ways.get("factor", {})
     thinner = float(found.batch.mask.mean()) if ways.get("padded") else 1.0  # of a mean over all slots
     scale = shares(found.batch, use) if ways.get("share", True) else {}
@@ -346,13 +385,13 @@ def _losses(found: Again, of: Fed, ways: Ways, sized: bool, device: str) -> None
         numbers["total_loss"] = joined_total(use, tokens, ways["joined"], scale.get("policy_loss", 1.0), bonus)
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
-    found.numbers |= numbers | (watched(of, rows, use, ways, device) if ways.get("until") not in PARTS else {})
+    found.numbers |= numbers | ({} if apart else watched(of, laid, rows, use, ways, device))
     if sized:
         found.on_the_way = _on_the_way(of, rows, coef)
         steep = 1 + np.abs(of["policy.logprobs"] - of["old.logprobs"])
         found.room |= dict.fromkeys(("ratio", "token_loss", "token_loss.weighed", "token_loss.all", "kl_new"), steep)
         found.room["rollout_weights"] = _room_of_weights(of, rows, use)
-        size = _sizes(of, rows, use, coef, device)
+        size = _sizes(of, laid, rows, use, coef, device)
         found.sizes |= {name: size.get(name, size["policy_loss"]) * abs(scale.get(name, 1.0)) for name in numbers}
         found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
 
@@ -365,8 +404,10 @@ def _on_the_way(of: Fed, rows: Fed, coef: float) -> dict[str, float]:
     return of_loss | {"adds.kl_loss": kl, "total_loss": max(ratio, kl) if coef else ratio}
 
 
-OF_LOSSES = ("ratio", "policy.token_loss", "rollout.counts", "rollout.judged", "kl_new.used", "clip.low", "clip.high")
+OF_LOSSES = ("ratio", "policy.token_loss", "rollout.counts", "kl_new.used")
 """Rows of tokens on the way to the losses."""
+JUDGED, CLIPPED = ("rollout.judged",), ("clip.low", "clip.high")
+"""Rows that say how much room there is, and what is logged beside the losses."""
 NEAR_A_BOUND = 1e-3
 """Of weights that are 0 beyond a bound, rounding decides those that are nearer to it."""
 
@@ -385,25 +426,27 @@ def _room_of_weights(of: Fed, rows: Fed, use: Settings) -> Array:
 AVERAGED = ("policy_loss", "kl_loss", "entropy")
 
 
-def _means(of: Fed, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
+def _means(of: Fed, laid: Laid, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
     """Returns the parts of the loss; as means over parts of the rows, those that stand one below the other in the file."""
-    parts, ready = int(ways.get("parts", 1)), of | {"kl_new.counts": rows["kl_new.used"]}
+    parts, paid = int(ways.get("parts", 1)), {"kl_new.counts": rows["kl_new.used"]}
     if parts == 1:
-        ready |= {name: rows[name] for name in ("policy.token_loss", "rollout.counts")}
+        sizes, known = laid
+        some = [(sizes, {**known, **paid, **{name: rows[name] for name in ("policy.token_loss", "rollout.counts")}})]
     else:  # a part has no groups, but responses; and what is of a batch is its own
-        ready["group"] = np.arange(len(of["group"]))
-    size = -(-len(of["group"]) // parts)
-    some = [{name: row[at : at + size] for name, row in ready.items()} for at in range(0, len(of["group"]), size)]
-    return EQUATIONS.means(use, [laid_out(each) for each in some], AVERAGED, **changed(ways), device=device)
+        count = len(of["group"])
+        ready, size = {**of, **paid, "group": np.arange(count)}, -(-count // parts)
+        each = ({name: row[at : at + size] for name, row in ready.items()} for at in range(0, count, size))
+        some = [laid_out(part) for part in each]
+    return EQUATIONS.means(use, some, AVERAGED, **changed(ways), device=device)
 
 
-def _sizes(of: Fed, rows: Fed, use: Settings, coef: float, device: str) -> dict[str, float]:
+def _sizes(of: Fed, laid: Laid, rows: Fed, use: Settings, coef: float, device: str) -> dict[str, float]:
     """Returns the mean size of what each part of the loss averages."""
     policy = np.abs(rows["policy.token_loss"] * rows["rollout.counts"]) * abs(float(use["loss.factor"]))
-    sizes, known = laid_out(of)
-    known |= {
-        "policy.counts": policy, "kl_new.counts": np.abs(rows["kl_new.used"]), "policy.entropy": np.abs(of["policy.entropy"]),
-        "loss.counted": of["response.tokens"],
+    sizes, known = laid
+    known = {
+        **known, "policy.counts": policy, "kl_new.counts": np.abs(rows["kl_new.used"]),
+        "policy.entropy": np.abs(of["policy.entropy"]), "loss.counted": of["response.tokens"],
     }  # fmt: skip
     found = {name: float(each) for name, each in EQUATIONS.values(use, sizes, known, AVERAGED, device=device).items()}
     kl = abs(coef) * found["kl_loss"] if coef else 0.0  # what is not paid may be infinite

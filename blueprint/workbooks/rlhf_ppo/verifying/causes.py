@@ -5,7 +5,7 @@ A coefficient, or a limit of the scores, is found by least squares in a tensor, 
 number could be explained by any coefficient; there it must be one that somebody may have typed: of at most three digits.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from itertools import combinations, islice
 
@@ -34,8 +34,11 @@ PAIRS = 1200
 """So many pairs of conventions are tried at most."""
 
 
-def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
-    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first."""
+def stages(trial: MinibatchTrial, name: str, time: Callable[[], bool] = lambda: True) -> Iterator[list[Try]]:
+    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first.
+
+    time: whether there is time for more; without it no changes of equations are listed, of which the file's numbers tell none.
+    """
     use, known = trial.settings, trial.known(name)
     rows = tuple(row for each in known if (row := trial.row(each)))
     moves = _moves(trial, name, known)
@@ -47,14 +50,17 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
     yield [*of_factors(trial, name), *of_presets(use, trial.preset, moves)]
     if trial.whole is None:  # nobody knows whether it is all that was whitened together
         yield list(of_a_larger_batch(trial, name))
-    yield [*of_equations(EQUATIONS, use, trial.row(name), rows)]
+    yield [*of_equations(EQUATIONS, use, trial.row(name), rows)] if time() else []
     padded = trial.row(name) in with_pads.EQUATIONS.under(use).rows and trial.carries_pads
     if padded:
-        yield [_spelled(each) for each in of_equations(with_pads.EQUATIONS, use, trial.row(name), rows)]
-    yield from of_other_forms(EQUATIONS, use, (trial.row(name),), rows, ("mask",))
-    yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False)
+        spelled = of_equations(with_pads.EQUATIONS, use, trial.row(name), rows)
+        yield [*map(_spelled, spelled)] if time() else []
+    yield from of_other_forms(EQUATIONS, use, (trial.row(name),), rows, ("mask",), time)
+    yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False, time=time)
     if padded:
-        for stage in of_what_is_read(with_pads.EQUATIONS, use, trial.row(name), rows, False, everywhere=True):
+        for stage in of_what_is_read(
+            with_pads.EQUATIONS, use, trial.row(name), rows, False, everywhere=True, time=time
+        ):
             yield [*map(_spelled, stage)]
     yield list(of_places(trial, name))
     yield [*fitted(trial, name)]

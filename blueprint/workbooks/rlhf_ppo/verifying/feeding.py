@@ -14,6 +14,7 @@ import numpy as np
 from blueprint.dumps import Array, Minibatch, MinibatchError, Moments, Share, require
 from blueprint.language import Axis, Block, Constant, Expr, Operand, equal
 from blueprint.verifying import Changes, Definitions, Kept, Known, Settings
+from blueprint.verifying.definitions import KEPT
 from blueprint.verifying.logged import starts
 from blueprint.verifying.settings import checked
 from blueprint.workbooks.common import (
@@ -126,10 +127,20 @@ REMEMBERED = 1 << 12
 
 @dataclass
 class Memory:
-    """What was computed without a change, and what came of changed rows, by what these came to."""
+    """What was computed without a change, and what came of changed rows, by what these came to; own: rows without a change."""
 
     kept: Kept = field(default_factory=Kept)
     found: dict[object, dict[str, Array]] = field(default_factory=dict)
+    own: dict[str, Array] = field(default_factory=dict)
+
+    def row(self, of: Fed, name: str) -> Array:
+        """Returns a row or a number of a file, computed once as long as there is room for all that were asked for."""
+        if name in self.own:
+            return self.own[name]
+        found = of.values((name,))[name]
+        if sum(each.size for each in self.own.values()) + found.size <= KEPT:
+            self.own[name] = found
+        return found
 
 
 @dataclass(frozen=True)
@@ -226,20 +237,20 @@ def fed(
     sizes = dict(zip((n, t), batch.mask.shape, strict=True))
     decided, laid = tuple(str(settings[key]) for key in deciding()), {} if laid is None else laid
     if decided not in laid:
-        laid[decided] = _inputs(batch, settings, sizes)
+        laid[decided] = _inputs(batch, settings, sizes, kept)
     known = laid[decided] | {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
     made = Fed(settings, sizes, {name: each for name, each in known.items() if name in EQUATIONS.live}, device=device)
     names = tuple(dict.fromkeys((*starts(batch.tensors, settings), *given)))
     return made.having(_given(batch, made, names, kept), kept) if names else made
 
 
-def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int]) -> dict[str, Array]:
+def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int], kept: Kept | None) -> dict[str, Array]:
     """Returns what is typed: the file's tensors where something reads them, and 0 elsewhere."""
     shape = batch.mask.shape
     slots = (np.arange(shape[1]) < np.asarray(batch.slots)[:, None]).astype(np.float64)
     mask = np.asarray(batch.tensors["response_mask"], np.float64) * slots
     known: dict[str, Array] = {"mask": mask, "slots": np.pad(slots, ((0, 0), (0, 1)))}
-    read = _read(settings, sizes, known)
+    read = _read(settings, sizes, known, kept)
     found = {
         block: np.asarray(batch.tensors[name], np.float64) for block, name in INPUTS.items() if name in batch.tensors
     }
@@ -267,9 +278,9 @@ def deciding() -> tuple[str, ...]:
     return tuple(key for key in LIVE if key in read or key == "metrics.over")
 
 
-def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known) -> dict[str, Array]:
+def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known, kept: Kept | None) -> dict[str, Array]:
     """Returns by block where it is read, 1 in each such slot."""
-    of = EQUATIONS.values(settings, sizes, known, COUNTED)
+    of = EQUATIONS.values(settings, sizes, known, COUNTED, kept=kept)
     paid, counted = np.maximum(of["response"], of["kl.support"]), of["value.counted"]
     return {
         "old.logprobs": paid, "reference.logprobs": paid, "policy.logprobs": of["response"], "policy.entropy": of["response"],

@@ -5,25 +5,29 @@ column, and masks that are others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, require
 from blueprint.verifying.settings import number_of
-from blueprint.workbooks.rlhf_ppo.verifying.feeding import Fed
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import Fed, Memory
 
 
 @dataclass(frozen=True)
 class Own:
-    """A file's own rows before a quantity, what the definitions make of them, by name, [B, T], and its tensors, pads and all."""
+    """A file's own rows before a quantity, what the definitions make of them, by name, [B, T], and its tensors, pads and all.
+
+    memory: what was computed of them before.
+    """
 
     fed: Fed
     batch: Minibatch
+    memory: Memory = field(default_factory=Memory)
 
     def __getitem__(self, name: str) -> Array:
         """Returns a row or a number; where the file has its own, that."""
-        return self.fed.values((name,))[name]
+        return self.memory.row(self.fed, name)
 
     @property
     def slots(self) -> Array:

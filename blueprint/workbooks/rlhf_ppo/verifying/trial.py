@@ -47,6 +47,8 @@ SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
 PLACES = 24
 """So many of these changes are places of what is read, of all tensors in turns."""
 Rows = dict[str, Array]
+Stages = Callable[..., Iterator[list[Try]]]
+"""Of a trial, a quantity and whether there is time, what may have been done otherwise where it deviates, in stages."""
 
 
 @dataclass
@@ -101,7 +103,7 @@ class Rollout:
         if over:
             made, memory = made.with_rows(over), Memory()
         if stands := ways.get("stands"):
-            seen = Own(made, batch or self.batch)
+            seen = Own(made, batch or self.batch, memory)
             made = made.with_rows({name: row(seen) for name, row in stands.items()})
             memory = Memory()
         if ways.get("pads"):
@@ -147,11 +149,10 @@ class Rollout:
     ) -> Rows:  # fmt: skip
         """Computes some rows or numbers otherwise, of the file's own rows before them, and what follows from them as it is."""
         (batch, rows), (own, numbers, over) = of, given
-        kept = self.kept if batch is None else None
         results = tuple(name for name in self.given if self.called[name] not in rows)
         some, _ = self.feed(results, {}, each.settings, batch)
         plain, _ = self.feed(own, numbers)
-        found = some.values([row for row in rows if row in EQUATIONS.live], kept)
+        found = some.values([row for row in rows if row in EQUATIONS.live], self.kept)
         stands = {name: row for name, row in found.items() if name not in numbers}
         return plain.with_rows({**over, **stands}).values(wanted, self.kept)
 
@@ -177,10 +178,10 @@ class Rollout:
         use = self.settings if settings is None else settings
         names = as_given({name: self.called[name] for name in own if name in ROWS})
         if batch is not None or use != self.settings:
-            laid, kept = (self.laid, self.kept) if batch is None else (self.altered[3], None)
-            return fed(batch or self.batch, use, names, numbers or {}, self.device, laid, kept), Memory()
+            laid = self.laid if batch is None else self.altered[3]
+            return fed(batch or self.batch, use, names, numbers or {}, self.device, laid, self.kept), Memory()
         if own not in self.feeds:
-            self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device, self.laid), Memory()
+            self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device, self.laid, self.kept), Memory()
         return self.feeds[own]
 
 
@@ -211,7 +212,7 @@ class MinibatchTrial:
     alone: Rollout
     rollout: Rollout
     at: slice
-    stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]]
+    stages: Stages
     preset: str = ""
     whole: bool | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
@@ -275,7 +276,11 @@ class MinibatchTrial:
         Of a row of a large file only what a few responses allow.
         """
         few, left = self.few(name), self.limit(name)
-        for stage in self.stages(self, name):
+
+        def time() -> bool:
+            return few is None or left > 0
+
+        for stage in self.stages(self, name, time):
             told = [] if few is None else [each for each in stage if each.found]
             here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)
@@ -294,15 +299,8 @@ class MinibatchTrial:
             return None
         part = replace(cut(self.batch, self.looked_at(name)), moments={})
         some = Rollout(part, self.settings, self.alone.called, self.alone.given)
-        return replace(
-            self,
-            judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
-            alone=some,
-            rollout=some,
-            at=slice(None),
-            whole=False,
-            explained={},
-        )
+        judge = Judge(some.batch, replay(some.batch, self.settings), self.judge.factor)
+        return replace(self, judge=judge, alone=some, rollout=some, at=slice(None), whole=False, explained={})
 
     def looked_at(self, name: str) -> Array:
         """Returns which responses those few are."""
@@ -445,7 +443,7 @@ class MinibatchTrial:
 
 def trial_of(
     verdict: Verdict,
-    stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]],
+    stages: Stages,
     factor: float = 1.0,
     whole: bool | None = None,
 ) -> MinibatchTrial:
