@@ -120,6 +120,8 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
             case Op("less" | "at_most" as name, (left, right) as args):
                 others += [Op(COMPARED[name], args)]
                 others += [Op(name, (left, Constant(0))), Op(name, (Constant(0), right))]
+            case Op("where", (_, then, otherwise)):
+                others += [then, otherwise]
             case Op("exp", (inner,)):
                 others += [log(1 + inner), 1 + inner, exp(inner) - 1]
             case Op("log", (inner,)):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from blueprint.language import Block, Constant, Count, Expr, Op, Position, Reduce, Ref, sqrt, walk
+from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations, another_row
 from blueprint.verifying.equations import AROUND, MODELS, SIDES, instead, only_picks, plain_of, to
@@ -35,6 +35,7 @@ def tries(
         _averaged_first(equations, plain, masks),
         _normalised(equations, way, plain, masks),
         _summed_after(equations, way, masks),
+        _repeated(equations, way),
     )
     for label, changes in (each for some in found for each in some):
         yield Try(label, settings, {"equations": changes})
@@ -134,6 +135,33 @@ def _less_mean(equations: Equations, row: Block, own: Expr, masks: tuple[str, ..
     spread = another_row(row, (), sqrt(Op("div", (square, least))))
     yield "taken less its mean over all", Ref(off, here)
     yield "whitened over all", Op("div", (Ref(off, here), Ref(spread, ())))
+
+
+def _repeated(equations: Equations, way: list[str]) -> Iterator[Labelled]:
+    """Yields a row of some that is repeated as a whole, not each of its numbers, where each of some reads that of its own."""
+    for name in way:
+        axes, own = equations.rows[name].axes, plain_of(equations, name)
+        if own is None or len(axes) != 2:
+            continue
+        for part in _read_along(own, axes[:1]).values():
+            first, size = Op("mul", (_place(axes[0]), Count("size", axes[1]))), Count("size", axes[0])
+            flat, half = Op("add", (first, _place(axes[1]))), Op("div", (Constant(1), Constant(2)))
+            rounds = Op("rounded", (Op("sub", (Op("div", (Op("add", (flat, half)), size)), half)), Constant(0)))
+            behind = Lookup(axes[0], Op("sub", (flat, Op("mul", (rounds, size)))))
+            label = f"{part.block.name} is repeated as a whole in {name}, not each of its numbers"
+            whole = equations.rows[name].definitions[0].expr
+            yield label, {name: to(whole, put(own, part, Ref(part.block, (behind,)), alike=True))}
+
+
+def _read_along(own: Expr, axes: tuple[Axis, ...]) -> dict[str, Ref]:
+    """Returns by name the rows along some axes of which an equation reads the cell of its own place."""
+    refs = (node for node in walk(own) if isinstance(node, Ref) and node.block.axes == axes)
+    return {ref.block.name: ref for ref in refs if ref.at == tuple(map(Position, axes)) and not ref.block.text}
+
+
+def _place(axis: Axis) -> Expr:
+    """Returns the place along an axis, from 0."""
+    return Op("sub", (Count("number", axis), Constant(axis.start))) if axis.start else Count("number", axis)
 
 
 def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) -> Iterator[Labelled]:

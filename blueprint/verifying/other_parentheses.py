@@ -6,7 +6,7 @@ too.
 
 from collections.abc import Collection, Iterator, Mapping
 
-from blueprint.language import Expr, Op, Position, Ref, text, walk
+from blueprint.language import Axis, Expr, Op, Position, Reduce, Ref, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import meaning_of, only_picks, plain_of, to
@@ -29,7 +29,7 @@ def tries(
         if own is None or only_picks(equations.rows[name]) or name in (*of.masks, *masks):
             continue
         seen, whole = set[str](), equations.rows[name].definitions[0].expr
-        for written in (own, *_written_out(equations, own, known)):
+        for written in (own, *_written_out(equations, own, known, equations.rows[name].axes)):
             for part in walk(written):
                 for other in _elsewhere(part):
                     made = put(written, part, other)
@@ -39,15 +39,26 @@ def tries(
                         yield Try(label, settings, {"equations": {name: to(whole, made)}})
 
 
-def _written_out(equations: Equations, own: Expr, known: Collection[str]) -> Iterator[Expr]:
-    """Yields an equation with the equation of a row that it reads in its own place, for each such row that is computed."""
-    for part in {
-        text(node): node for node in walk(own) if isinstance(node, Ref) and not is_setting(node.block)
-    }.values():
+def _written_out(equations: Equations, own: Expr, known: Collection[str], along: tuple[Axis, ...]) -> Iterator[Expr]:
+    """Yields an equation with the equation of a row that it reads in its own place, for each such row that is computed.
+
+    along: the axes of the whole; what sums along one of them stays a row of its own.
+    """
+    refs = {text(node): node for node in walk(own) if isinstance(node, Ref) and not is_setting(node.block)}
+    for part in refs.values():
         name, here = part.block.name, tuple(map(Position, part.block.axes))
         row = equations.rows.get(name)
-        inner = plain_of(equations, name) if row is part.block and name not in known else None
-        if isinstance(inner, Op) and part.at == here and not any(each is row for each in equations.reads(part.block)):
+        if (
+            row is not part.block
+            or name in known
+            or part.at != here
+            or any(each is row for each in equations.reads(row))
+        ):
+            continue
+        inner = plain_of(equations, name)
+        if isinstance(inner, Op) and not any(
+            {*node.axes} & {*along} for node in walk(inner) if isinstance(node, Reduce)
+        ):
             yield put(own, part, inner, alike=True)
 
 

@@ -1,14 +1,14 @@
 """Causes that are another formula, and that one with a part that is otherwise: an estimator that the run should not have, without
-its half. As of any two changes some come near a number by chance, so that it takes evidence.
+its half; a limit that is on, and holds whatever the sign. As of any two changes some come near a number by chance, so that it
+takes evidence.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import log2
-from typing import Any
 
 from blueprint.verifying.definitions import Definitions
 from blueprint.verifying.equations import changes_of, meaning_of
-from blueprint.verifying.other_settings import Conventions
+from blueprint.verifying.in_memory import Try
 
 CERTAIN = 10.0
 """So many bits more than it takes to pick one among all must agree."""
@@ -16,20 +16,17 @@ CERTAIN = 10.0
 
 def tries(
     of: Definitions,
-    conventions: Conventions,
+    others: Iterable[Try],
     settings: Mapping[str, float | str],
-    keys: Collection[str],
     wanted: tuple[str, ...],
     known: Collection[str],
-) -> list[Any]:
-    """Returns each other word of some settings with every change of one part of the equations that only it has."""
-    own, found = of.under(settings).on_the_way_to_any(wanted, known), list[Any]()
-    for key in (each for each in keys if isinstance(settings[each], str)):
-        for word in conventions.values(settings, key):
-            other = conventions.changed(settings, {key: word})
-            equations = of.under(other.settings)
-            for name in (each for each in equations.on_the_way_to_any(wanted, known) if each not in own):
-                for made in changes_of(equations, name, wanted, of):
-                    label = f"{other.label}, and another equation of {meaning_of(equations, name)}: {made.says}"
-                    found += [] if made.far else [other._replace(label=label, ways={"equations": {name: made.change}})]
+) -> list[Try]:
+    """Returns each of some other settings with every change of one part of the equations that only it has."""
+    own, found = of.under(settings).on_the_way_to_any(wanted, known), list[Try]()
+    for other in others:
+        equations = of.under(other.settings)
+        for name in (each for each in equations.on_the_way_to_any(wanted, known) if each not in own):
+            for made in changes_of(equations, name, wanted, of):
+                label = f"{other.label}, and another equation of {meaning_of(equations, name)}: {made.says}"
+                found += [] if made.far else [other._replace(label=label, ways={"equations": {name: made.change}})]
     return [each._replace(bits=log2(len(found)) + CERTAIN) for each in found]

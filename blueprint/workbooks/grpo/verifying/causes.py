@@ -121,7 +121,9 @@ def tries(
         yield list(_line(again, whole or batch, settings))  # a file of it may have too few responses
     if name in MADE and not name.startswith("clip."):
         yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name), signs=False)
-        yield of_other_words(EQUATIONS, INSTEAD, settings, read, MADE[name], _known(name))
+        words = (each for each in read if isinstance(settings[each], str))
+        others = (INSTEAD.changed(settings, {key: word}) for key in words for word in INSTEAD.values(settings, key))
+        yield of_other_words(EQUATIONS, others, settings, MADE[name], _known(name))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
     yield list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
 

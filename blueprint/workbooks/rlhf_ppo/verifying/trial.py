@@ -26,6 +26,7 @@ from blueprint.verifying import (
     Try,
     Verdict,
     compare_number,
+    computed,
     otherwise_by,
 )
 from blueprint.verifying.compare import FOLLOWS
@@ -339,12 +340,10 @@ class MinibatchTrial:
         own = tuple(dict.fromkeys((*self.left_open, *(self.known(until) if given is not None and until else ()))))
         names = [name for name in ([until] if until else self.lines) if name in self.lines and name not in own]
         try:
-            found = self._computed(each, own, names)
-        except (
-            NotationError,
-            MinibatchError,
-            KeyError,
-        ):  # a cell that needs itself; it reads what this file, or an equation, has not
+            found = computed(each.ways, lambda: self._computed(each, own, names))
+        except (NotationError, MinibatchError, KeyError):  # it reads what this file has not
+            found = None
+        if found is None:
             return {}
         made = {name: self._against(name, found, each.settings or self.settings) for name in names}
         if until and made and made[until].agrees:
