@@ -74,6 +74,65 @@ BUGS = {
     "scores held before the loss": Bug("rm", "trl_reward/margin", "self.pair_loss(chosen - rejected, margin)",
                                        "self.pair_loss(chosen.clip(-1, 1) - rejected.clip(-1, 1), margin)",
                                        "chosen.score and rejected.score in difference: it is held between −1 and 1"),
+    "λ in δ, too": Bug("ppo", "plain", 'delta = rewards[:, t] + use["gamma"] * nextvalues',
+                       'delta = rewards[:, t] + use["gamma"] * use["lam"] * nextvalues', "is multiplied with gae_lambda"),
+    "β on the whole loss": Bug("grpo", "trl_grpo/sequence", 'loss = loss + use["beta"] * to_reference',
+                               'loss = use["beta"] * (loss + to_reference)', "policy.counts[n, t] is multiplied with kl.coef"),
+    "the policy's mean, the reference's sum": Bug(
+        "dpo", "trl_dpo/norm", 'policy = self.sums(t["per_token_logps"], mask, use)',
+        'policy = self.sums(t["per_token_logps"], mask, use) / mask.sum(1)',
+        "policy.sum (log-prob of the response: the sum over its tokens), wherever it is read: it is divided by the number of each"),
+    "n/(n − 1) twice": Bug("rloo", "trl_rloo/kl", LEAVE_ONE_OUT,
+                           """others = (grouped.sum(1, keepdims=True) - grouped) / (grouped.shape[1] - 1)
+            found = (grouped - others) * grouped.shape[1] / (grouped.shape[1] - 1)""", "it is multiplied with n/(n − 1), of count.group"),
+    "a temperature once more": Bug("grpo", "trl_grpo/grpo", 't["completion_mask"], t["per_token_logps"], t["advantages"][:, None]',
+                                   't["completion_mask"], t["per_token_logps"] / 0.7, t["advantages"][:, None]',
+                                   "policy.logprobs, wherever it is read: it is divided by a temperature of 0.7"),
+    "the score's share of each token": Bug(
+        "ppo", "whitened", "rewards[np.arange(len(rewards)), places] += scores",
+        """inside = np.arange(rewards.shape[1]) <= lengths[:, None]
+    rewards = rewards + inside * scores[:, None] / inside.sum(1, keepdims=True)""", "mask[n, t] / mask[n] is read, not at_score[n, t]"),
+    "r − m/s": Bug("grpo", "trl_grpo/dapo", 'centred / deviation[use["scale_rewards"]]',
+                   'grouped - grouped.mean(1, keepdims=True) / deviation[use["scale_rewards"]]',
+                   "R[q, i] − b[q, i] / s+ε[q, i] stands where (R[q, i] − b[q, i]) / s+ε[q, i] should"),
+    "the log-ratio clipped, not the ratio": Bug(
+        "grpo", "trl_grpo/batch", 'clipped = ratio.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"])\n    return',
+        'clipped = np.exp(np.log(ratio).clip(-use["epsilon_low"], use["epsilon_high"]))\n    return',
+        "the logarithm is held between the bounds, not the ratio, in ratio.clipped and ratio.clipped.raised"),
+    "advantages whitened once more": Bug(
+        "ppo", "k3", 'policy_losses(ratios, t["advantages"], use)', 'policy_losses(ratios, masked_whiten(t["advantages"], mask), use)',
+        "advantages_used is whitened over all, wherever it is read"),
+    "scores whitened before they are paid": Bug(
+        "ppo", "whitened", "rewards[np.arange(len(rewards)), places] += scores",
+        """scores = (scores - scores.mean()) / (scores.std(ddof=1) + 1e-8)
+    rewards[np.arange(len(rewards)), places] += scores""", "score.shortened is whitened over all"),
+    "the sign of an advantage alone": Bug(
+        "grpo", "trl_grpo/sequence", "self.objective(r, of, new, use), {}", "self.objective(r, np.sign(of), new, use), {}",
+        "advantages (advantage that the loss uses), wherever it is read: its sign alone is taken"),
+    "dual clip of every sign": Bug(
+        "ppo", "plain", "pg_loss = policy_loss(*pg_losses, mask)",
+        'pg_loss = masked_mean(np.minimum(np.maximum(*pg_losses), -3.0 * t["advantages"]), mask)',
+        "loss.dual_clip = 3 instead of off, and another equation of surrogate.floor"),
+    "the other side's length": Bug(
+        "dpo", "trl_dpo/norm", "a / np.maximum(lengths[0], 1), c / np.maximum(lengths[1], 1)",
+        "a / np.maximum(lengths[1], 1), c / np.maximum(lengths[0], 1)", "of the other side of the pair is read, and in reference.mean"),
+    "the log of a mean of σ": Bug(
+        "rm", "centred_margin", "loss = self.averaged(self.pair_loss(chosen - rejected, margin))",
+        "loss = -float(np.log(np.exp(-self.pair_loss(chosen - rejected, margin)).mean()))",
+        "it is minus the logarithm of the mean of exponentials of minus l[p]"),
+    "label smoothing": Bug("rm", "trl_reward/plain", "return -log_sigmoid(apart - margin)",
+                           "return -0.9 * log_sigmoid(apart - margin) - 0.1 * log_sigmoid(margin - apart)", "0.1·x[p] is added"),
+    "a hinge": Bug("rm", "centred", "return -log_sigmoid(apart - margin)", "return np.maximum(0, 1 - (apart - margin))",
+                   "−max(0, 1 − x[p]) stands where"),
+    "the end of the other text": Bug(
+        "rm", "centred", '[np.arange(len(t["position_scores"])), self.read(t, use)]',
+        '[np.arange(len(t["position_scores"])), np.tile(np.split(self.read(t, use), 2)[0], 2)]',
+        "the score read where the other text of the pair ends"),
+    "the largest score of a text": Bug(
+        "rm", "centred", "chosen, rejected = scores.reshape(2, -1)",
+        """kept = t["input_ids"] != use["pad_token_id"]
+        chosen, rejected = np.where(kept, t["position_scores"], -np.inf).max(1).reshape(2, -1)""",
+        "the largest of the scores at all tokens of the text"),
 }  # fmt: skip
 
 
