@@ -3,15 +3,17 @@ is at most 10, a ratio whose logarithm is held between −ε and ε.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import product
 
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Constant, Expr, Op, Ref, text, walk
+from blueprint.language import Constant, Expr, Op, Ref, log, text, walk
 from blueprint.misconceptions.mechanical import of_logarithm
 from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import meaning_of, plain_of, to
 from blueprint.verifying.in_memory import Try
 
+CLIP = "clip"
 BOUNDS = (5, 10, 20)
 """Numbers between which libraries hold log-ratios, and estimates that are made of their exponentials."""
 
@@ -28,18 +30,32 @@ def tries(
     way = equations.on_the_way_to_any(wanted, known)
     read = dict.fromkeys(read for name in way for read in equations.reads(equations.rows[name]) if is_setting(read))
     limits = [each for each in read if each.name in of.settings and of.settings[each.name].limit]
-    bounds: list[Expr] = [*map(Constant, BOUNDS)]
-    bounds += [Ref(each, ()) for each in limits if float(settings[each.name]) != OFF]
+    held = [Ref(each, ()) for each in limits if float(settings[each.name]) != OFF]
+    around = [*_around_zero([*map(Constant, BOUNDS), *held]), *_around_one(held)]
     yield from _as_logarithms(equations, way, settings)
     for name in way:
         own = plain_of(equations, name)
         if own is None or name in (*of.masks, *masks):
             continue
+        whole = equations.rows[name].definitions[0].expr
         for part in _of_exponentials(own):
-            for says, held in (each for bound in bounds for each in _held(part, bound)):
-                label = f"another equation of {meaning_of(equations, name)}: {text(part)} is held {says}"
-                whole = equations.rows[name].definitions[0].expr
-                yield Try(label, settings, {"equations": {name: to(whole, put(own, part, held))}})
+            for low, high in around:
+                for says, made in _held(part, low, high):
+                    label = f"another equation of {meaning_of(equations, name)}: {text(part)} is held {says}"
+                    yield Try(label, settings, {"equations": {name: to(whole, put(own, part, made))}})
+
+
+def _around_zero(bounds: list[Expr]) -> Iterator[tuple[Expr, Expr]]:
+    """Yields −c and c."""
+    yield from ((Op("neg", (each,)), each) for each in bounds)
+
+
+def _around_one(limits: list[Ref]) -> Iterator[tuple[Expr, Expr]]:
+    """Yields 1 − ε and 1 + ε of the limits of a clip, and their logarithms."""
+    clips = [each for each in limits if CLIP in each.block.name]
+    for low, high in product(clips, clips):
+        below, above = Op("sub", (Constant(1), low)), Op("add", (Constant(1), high))
+        yield from ((below, above), (log(below), log(above)))
 
 
 def _as_logarithms(equations: Equations, way: list[str], settings: Mapping[str, float | str]) -> Iterator[Try]:
@@ -59,11 +75,16 @@ def _moves(expr: Expr) -> bool:
 
 
 def _of_exponentials(own: Expr) -> Iterator[Expr]:
-    """Yields the exponentials in an equation, what each is of, and what is made of them by sums and products alone."""
+    """Yields the exponentials in an equation, what each is of, and what is made of them by sums and products alone; and differences of
+    two rows of tokens, which log-ratios are."""
     for part in walk(own):
         if isinstance(part, Op) and part.name == "exp":
             yield from (part, part.args[0])
-        elif isinstance(part, Op) and part.name in ("add", "sub", "mul") and _has_exponential(part):
+        elif (
+            isinstance(part, Op)
+            and part.name in ("add", "sub", "mul")
+            and (_has_exponential(part) or _is_log_ratio(part))
+        ):
             yield part
 
 
@@ -71,10 +92,15 @@ def _has_exponential(expr: Expr) -> bool:
     return any(isinstance(node, Op) and node.name == "exp" for node in walk(expr))
 
 
-def _held(part: Expr, bound: Expr) -> Iterator[tuple[str, Expr]]:
+def _is_log_ratio(expr: Expr) -> bool:
+    match expr:
+        case Op("sub", (Ref(one), Ref(other))):
+            return len(one.axes) > 1 and one.axes == other.axes
+    return False
+
+
+def _held(part: Expr, low: Expr, high: Expr) -> Iterator[tuple[str, Expr]]:
     """Yields a part between two bounds, and by either alone."""
-    most, least = Op("minimum", (part, bound)), Op("maximum", (part, Op("neg", (bound,))))
-    if not (isinstance(part, Op) and part.name == "exp"):  # that is positive
-        yield f"between −{text(bound)} and {text(bound)}", Op("maximum", (most, Op("neg", (bound,))))
-        yield f"at least at −{text(bound)}", least
-    yield f"at most at {text(bound)}", most
+    yield f"between {text(low)} and {text(high)}", Op("maximum", (Op("minimum", (part, high)), low))
+    yield f"at least at {text(low)}", Op("maximum", (part, low))
+    yield f"at most at {text(high)}", Op("minimum", (part, high))

@@ -151,6 +151,13 @@ def other_places_of_masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[
         yield f"{said} is of the last one alone", put(expr, part, Op("sub", (part, Op("mul", (part, behind)))))
         yield f"{said} goes on for one more", put(expr, part, Op("maximum", (part, before)))
         yield f"{said} is taken off 1: what does not count, does", put(expr, part, Op("sub", (Constant(1), part)))
+        last = Lookup(axis, Op("sub", (Count("size", axis), Constant(1))))
+        full = Ref(part.block, (*part.at[:-1], last))
+        if len(part.at) > 1:
+            yield (
+                f"{said} leaves rows out that are full",
+                put(expr, part, Op("mul", (part, Op("sub", (Constant(1), full))))),
+            )
         yield f"1 is added to {said}", put(expr, part, Op("add", (Constant(1), part)))
 
 

@@ -6,11 +6,11 @@ token by its share.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, text, walk
+from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.constant_rows import without_ones
 from blueprint.verifying.definitions import Definitions, Equations, another_row
-from blueprint.verifying.equations import instead, meaning_of, only_picks, plain_of, scales_one, to
+from blueprint.verifying.equations import alike, instead, meaning_of, only_picks, plain_of, scales_one, to
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.other_operations import BRANCHES, factors_of
 
@@ -40,7 +40,8 @@ def tries(
             continue
         whole, seen = row.definitions[0].expr, {text(without_ones(own))}
         scaled = not scales_one(equations, name, wanted)
-        for says, made in (*_scaled(row, own, scaled, factors), *_spread(row, own, counts)):
+        others = _alike(equations, name, wanted, masks) if scaled else []
+        for says, made in (*_scaled(row, own, scaled, factors), *_spread(row, own, counts), *_by_rows(own, others)):
             if (written := text(without_ones(made))) not in seen:
                 seen.add(written)
                 label = f"another equation of {meaning_of(equations, name)}: {says}"
@@ -84,6 +85,22 @@ def _of_what_is_known(
         change = instead(row, other)
         label = f"{meaning_of(equations, row.name)}, wherever it is read: it is {says}"
         yield Try(label, settings, {"equations": dict.fromkeys(readers, change)}, far=True)
+
+
+def _alike(equations: Equations, name: str, wanted: tuple[str, ...], masks: Collection[str]) -> list[Ref]:
+    """Returns rows of the shape of one, given or on the way to what is wanted, that are not made of it."""
+    row = equations.rows[name]
+    here, near = tuple(map(Position, row.axes)), alike(equations, wanted[0], row) if row.axes else []
+    return [Ref(equations.rows[each], here) for each in near if each not in masks]
+
+
+def _by_rows(own: Expr, others: list[Ref]) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation that is multiplied or divided by another row of its shape, or by the probability of which that is the log."""
+    for other in others:
+        for sign, says in SIGNS.items():
+            yield f"it is {says} {text(other)}", Op(sign, (own, other))
+            if other.block.name.endswith(LOGPROBS):
+                yield f"it is {says} exp({text(other)})", Op(sign, (own, exp(other)))
 
 
 def _spread(row: Block, own: Expr, counts: list[Ref]) -> Iterator[tuple[str, Expr]]:

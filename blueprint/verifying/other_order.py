@@ -33,7 +33,7 @@ def tries(
     found = (
         _through(equations, plain),
         _averaged_first(equations, plain, masks),
-        _normalised(equations, way, plain, masks),
+        _normalised(equations, way, plain, masks, _small(equations, settings)),
         _summed_after(equations, way, masks),
         _repeated(equations, way),
     )
@@ -101,27 +101,36 @@ def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
 
 
 def _normalised(
-    equations: Equations, way: list[str], plain: Mapping[str, Expr], masks: tuple[str, ...]
+    equations: Equations, way: list[str], plain: Mapping[str, Expr], masks: tuple[str, ...], small: list[Block]
 ) -> Iterator[Labelled]:
     """Yields a row less its mean over all, and that divided by its deviation, where neither should be done; also one that is
-    known, wherever it is read."""
+    known, wherever it is read. small: what may be added to a deviation."""
     for name, own in plain.items():
         row = equations.rows[name]
         if row.axes and name not in masks and not any(each is row for each in equations.reads(row)):
             whole = row.definitions[0].expr
-            for says, made in _less_mean(equations, row, own, masks):
+            for says, made in _less_mean(equations, row, own, masks, small):
                 yield f"{name} is {says}", {name: to(whole, made)}
     read = dict.fromkeys(each for name in way for each in equations.reads(equations.rows[name]) if each.axes)
     for row in (each for each in read if each.name not in (*way, *masks) and each.name in equations.rows):
         if not row.text and not row.edges:
             readers = [name for name in way if any(each is row for each in equations.reads(equations.rows[name]))]
-            for says, made in _less_mean(equations, row, Ref(row, tuple(map(Position, row.axes))), masks):
+            for says, made in _less_mean(equations, row, Ref(row, tuple(map(Position, row.axes))), masks, small):
                 other = another_row(row, row.axes, made)
                 yield f"{row.name} is {says}, wherever it is read", dict.fromkeys(readers, instead(row, other))
 
 
-def _less_mean(equations: Equations, row: Block, own: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
-    """Yields what is centred, and whitened, of a row with its equation."""
+def _small(equations: Equations, settings: Mapping[str, float | str]) -> list[Block]:
+    """Returns the settings that are an ε, of equal ones the first."""
+    read = dict.fromkeys(read for row in equations.rows.values() for read in equations.reads(row) if is_setting(read))
+    named = (each for each in read if each.name.endswith("eps") and settings.get(each.name, 0) != 0)
+    return [*{settings[each.name]: each for each in [*named][::-1]}.values()]
+
+
+def _less_mean(
+    equations: Equations, row: Block, own: Expr, masks: tuple[str, ...], small: list[Block]
+) -> Iterator[tuple[str, Expr]]:
+    """Yields what is centred, and whitened, of a row with its equation; small: what may be added to a deviation."""
     here = tuple(map(Position, row.axes))
     there = [equations.rows[each] for each in masks if each in equations.rows]
     mask = next((each for each in there if each.axes == row.axes), None)
@@ -131,10 +140,16 @@ def _less_mean(equations: Equations, row: Block, own: Expr, masks: tuple[str, ..
     mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
     off = another_row(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
     square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
-    least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
-    spread = another_row(row, (), sqrt(Op("div", (square, least))))
     yield "taken less its mean over all", Ref(off, here)
-    yield "whitened over all", Op("div", (Ref(off, here), Ref(spread, ())))
+    least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
+    for number, of_n in ((least, ""), (count, ", with n below, not n − 1")):
+        spread = Ref(another_row(row, (), sqrt(Op("div", (square, number)))), ())
+        yield f"whitened over all{of_n}", Op("div", (Ref(off, here), spread))
+        for eps in small:
+            yield (
+                f"whitened over all{of_n}, with {eps.name}",
+                Op("div", (Ref(off, here), Op("add", (spread, Ref(eps, ()))))),
+            )
 
 
 def _repeated(equations: Equations, way: list[str]) -> Iterator[Labelled]:

@@ -31,7 +31,7 @@ def tries(
         seen, whole = set[str](), equations.rows[name].definitions[0].expr
         for written in (own, *_written_out(equations, own, known, equations.rows[name].axes)):
             for part in walk(written):
-                for other in _elsewhere(part):
+                for other in (*_elsewhere(part), *_bound_first(equations, part)):
                     made = put(written, part, other)
                     if (said := text(made)) not in seen:
                         seen.add(said)
@@ -60,6 +60,26 @@ def _written_out(equations: Equations, own: Expr, known: Collection[str], along:
             {*node.axes} & {*along} for node in walk(inner) if isinstance(node, Reduce)
         ):
             yield put(own, part, inner, alike=True)
+
+
+def _bound_first(equations: Equations, part: Expr) -> Iterator[Expr]:
+    """Yields the smaller of x and y times c in the place of the smaller of x·c and y·c, which two rows are."""
+    match part:
+        case Op("maximum" | "minimum" as name, (Ref() as one, Ref() as two)):
+            for outer, x, c in _factors(equations, one):
+                for other, y, d in _factors(equations, two):
+                    if outer == other and text(c) == text(d):
+                        yield Op(outer, (Op(name, (x, y)), c))
+
+
+def _factors(equations: Equations, part: Ref) -> Iterator[tuple[str, Expr, Expr]]:
+    """Yields of a row that is x ∘ c the operation, x and c."""
+    own = plain_of(equations, part.block.name) if equations.rows.get(part.block.name) is part.block else None
+    match own:
+        case Op("mul" | "div" as name, (x, c)) if part.at == tuple(map(Position, part.block.axes)):
+            yield name, x, c
+            if name == "mul":
+                yield name, c, x
 
 
 def _elsewhere(part: Expr) -> Iterator[Expr]:

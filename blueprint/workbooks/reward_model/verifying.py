@@ -16,7 +16,23 @@ import numpy as np
 
 from blueprint.dumps import SIDES, Array, require
 from blueprint.inputs import LONGEST, Numbers
-from blueprint.language import Axis, Constant, Op, Reduce, Sum, at_most, constant, exp, less, log, size, where
+from blueprint.language import (
+    Axis,
+    Constant,
+    Lookup,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    Sum,
+    at_most,
+    constant,
+    exp,
+    less,
+    log,
+    size,
+    where,
+)
 from blueprint.misconceptions import becomes, equation, turned
 from blueprint.verifying import (
     NO_RESULTS,
@@ -236,6 +252,7 @@ READ = {
     "before_end": "the score read in front of the end of the text, as where the pad is that token",
     "last_column": "the score read in the last column of the batch, behind the pads of shorter texts",
 }
+LAST = Lookup(t, size(t) - 1)
 BELOW = Constant(-(10**9))
 """No score is as small."""
 EXCHANGED: tuple[str, Ways] = ("chosen and rejected exchanged", {"sides": True})
@@ -250,6 +267,8 @@ SLIPS: Mistakes = {
             lambda b: Sum(t, b["text.there"][n, t] * b["head"][n, t]))}}),
         ("the mean of the scores at all positions, pads and all", {"equations": {"score": equation(
             lambda b: Sum(t, b["head"][n, t]) / size(t))}}),
+        ("the mean of the scores at all positions but the last, pads and all", {"equations": {"score": equation(
+            lambda b: (Sum(t, b["head"][n, t]) - Ref(b["head"], (Position(n), LAST))) / (size(t) - 1))}}),
         ("the largest of the scores at all tokens of the text, not the last one", {"equations": {"score": equation(
             lambda b: Reduce("max", (t,), Op("where", (less(0, b["text.there"][n, t]), b["head"][n, t], BELOW))))}}),
         ("the score read where the other text of the pair ends", {"equations": {"score": equation(
@@ -260,6 +279,8 @@ SLIPS: Mistakes = {
             "right": equation(lambda b: at_most(b("rejected.score"), b("chosen.score")))}}),
         ("two equal scores counted as half a success", {"equations": {"right": equation(
             lambda b: (less(b("rejected.score"), b("chosen.score")) + at_most(b("rejected.score"), b("chosen.score"))) / 2)}}),
+        ("a success for each side of which the score has the right sign", {"equations": {"right": equation(
+            lambda b: (less(0, b("chosen.score")) + less(b("rejected.score"), 0)) / 2)}}),
         ("a success only where the difference is larger than the margin", {"equations": {
             "right": equation(lambda b: less(b("pair.margin"), b("difference")))}}),
         EXCHANGED,

@@ -181,6 +181,8 @@ SLIPS: Mistakes = {
             "watch.right": equation(lambda b: at_most(b("rejected.logged"), b("chosen.logged")))}}),
         ("two equal rewards counted as half a success", {"equations": {"watch.right": equation(
             lambda b: (less(b("rejected.logged"), b("chosen.logged")) + at_most(b("rejected.logged"), b("chosen.logged"))) / 2)}}),
+        ("a success for each side of which the reward has the right sign", {"equations": {"watch.right": equation(
+            lambda b: (less(0, b("chosen.logged")) + less(b("rejected.logged"), 0)) / 2)}}),
         ("a success by the margin in the loss, not by the rewards that are logged", {"equations": {
             "watch.right": equation(lambda b: less(0, b("margin.argument")))}}),
         ("chosen and rejected exchanged", {"sides": ("policy", "reference")}),
