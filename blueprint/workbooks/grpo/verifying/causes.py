@@ -1,6 +1,7 @@
 """What may have been done otherwise in a step of GRPO, by the quantity that deviates: known mistakes, conventions, equations."""
 
 from collections.abc import Collection, Iterator, Mapping
+from math import log2
 
 import numpy as np
 
@@ -44,6 +45,18 @@ def fitted(
             return found.numbers.get(name, np.nan) - batch.logged[name]
 
         yield from (("kl.coef", coef) for coef in typed(coefficient(off)))
+
+
+def _constant(again: Recompute, batch: GroupedStep, settings: Settings, name: str, given: Given) -> Iterator[Try]:
+    """Yields the whole number by which a loss is divided, as where the prompt is part of the length: the larger, the less it says."""
+    whole = again(batch, {**settings, "loss.constant": 1.0}, {"until": name}, given).numbers.get(name, np.nan)
+    if name in batch.logged and batch.logged[name] and np.isfinite(by := whole / batch.logged[name]) and by >= 1:
+        found = INSTEAD.changed(settings, {"loss.constant": float(round(by))}, fitted=True)
+        yield found._replace(bits=log2(by) + CERTAIN, found=True)
+
+
+CERTAIN = 10.0
+"""So many bits more than it takes to pick a whole number must agree."""
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -116,7 +129,10 @@ def tries(
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
         yield from of_other_forms(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
-    yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
+    yield [
+        *(INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own),
+        *(_constant(again, batch, settings, name, given) if "loss.constant" in read else ()),
+    ]
     if name == "advantages":
         yield list(_line(again, whole or batch, settings))  # a file of it may have too few responses
     if name in MADE and not name.startswith("clip."):
@@ -197,6 +213,7 @@ SLIPS: Mistakes = {
         ("pads counted as tokens, of loss 0", {"padded": True}),
         ("pads counted as tokens, with a loss of their own", {"mask": "all"}),
         ("the last token of each response left out", {"mask": "no_last"}),
+        ("responses left out that are as long as can be, as where those without an end are masked", {"mask": "not_full"}),
         ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),
     ),
 }  # fmt: skip
