@@ -27,7 +27,8 @@ def places_of(seen: Seen, allowed: float) -> Iterator[Place]:
     found = found or [each for each in places_in_part(seen) if _explains(each, seen, allowed, seen.part)]
     if not found and seen.of_responses:
         whole = Place("those of other responses", _matched)
-        found = [whole] if _explains(whole, seen, allowed) else []
+        of_step = Place("those of other responses of the step", _nearest_in_step)
+        found = [each for each in (whole, of_step) if _explains(each, seen, allowed)][:1]
     elif not found and (whose := _whose(seen, allowed)) is not None:
         found = [Place(f"those of other responses: {_said_of(whose, seen)}", partial(_found, allowed))]
     yield from found
@@ -103,6 +104,19 @@ def _matched(seen: Seen) -> Array | None:
     order = np.arange(len(ours))
     order[some[theirs[some].argsort()]] = some[ours[some].argsort()]
     return seen.in_order(order)
+
+
+def _nearest_in_step(seen: Seen) -> Array | None:
+    """Finds each number among those of all files, whichever is nearest; None where these are of too few sizes to tell."""
+    every = seen.of_all
+    theirs = seen.by_response(np.where(seen.cells, seen.theirs, np.nan))
+    if every is None or every.ndim > 1 or not np.isfinite(every).any() or not np.isfinite(theirs).all():
+        return None
+    pool = np.unique(every[np.isfinite(every)])
+    if len(np.unique(np.abs(pool / np.abs(pool).max()).round(5))) <= FEW_CELLS:
+        return None
+    found = pool[np.abs(pool[None] - theirs[:, None]).argmin(axis=1)]
+    return np.broadcast_to(found[:, None] if seen.ours.ndim > 1 else found, seen.ours.shape)
 
 
 def _said_of(whose: Array, seen: Seen) -> str:

@@ -20,7 +20,7 @@ from blueprint.verifying.rounding import LARGEST, SUMS, TOLERANCES, coarsest, la
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
 from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
-from blueprint.verifying.two_changes import SHARE, Effects, Together, terms_fitted, totals_of, two_at_a_time
+from blueprint.verifying.two_changes import SHARE, TERM, Effects, Together, terms_fitted, totals_of, two_at_a_time
 from blueprint.verifying.verdict import Otherwise, Verdict
 
 
@@ -494,7 +494,7 @@ def otherwise_by(
     made: computes a dump again, by what is kept of it, with a cause or as it is. asked: the quantities that count; of a number that
     is the same whatever the numbers are, it alone. there: the dump with other numbers, once it was made.
     """
-    if each.fitted or each.ways.keys() & OF_ONE_FILE:
+    if (each.fitted and TERM not in each.ways) or each.ways.keys() & OF_ONE_FILE:
         return None
     if not there:
         there.append((moved(here[0]), Kept()))

@@ -75,8 +75,8 @@ def _moves(expr: Expr) -> bool:
 
 
 def _of_exponentials(own: Expr) -> Iterator[Expr]:
-    """Yields the exponentials in an equation, what each is of, and what is made of them by sums and products alone; and differences of
-    two rows of tokens, which log-ratios are."""
+    """Yields the exponentials in an equation, what each is of, and what is made of them by sums and products alone; and differences
+    of two rows of tokens, which log-ratios are."""
     for part in walk(own):
         if isinstance(part, Op) and part.name == "exp":
             yield from (part, part.args[0])

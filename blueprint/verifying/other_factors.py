@@ -95,7 +95,7 @@ def _alike(equations: Equations, name: str, wanted: tuple[str, ...], masks: Coll
 
 
 def _by_rows(own: Expr, others: list[Ref]) -> Iterator[tuple[str, Expr]]:
-    """Yields an equation that is multiplied or divided by another row of its shape, or by the probability of which that is the log."""
+    """Yields an equation that is multiplied or divided by another row of its shape; by e to a row of log-probs, too."""
     for other in others:
         for sign, says in SIGNS.items():
             yield f"it is {says} {text(other)}", Op(sign, (own, other))

@@ -4,7 +4,22 @@ extreme in the place of a mean.
 
 from collections.abc import Iterator
 
-from blueprint.language import Constant, Count, Expr, Op, Reduce, Ref, exp, less, log, sqrt, text, walk
+from blueprint.language import (
+    Constant,
+    Count,
+    Expr,
+    Lookup,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    exp,
+    less,
+    log,
+    sqrt,
+    text,
+    walk,
+)
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.other_cells import running
 
@@ -58,6 +73,13 @@ def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
             case _:
                 continue
         for body in bodies:
+            if len(axes) == 1 and isinstance(body, Ref):
+                last = Op("sub", (Count("size", axes[0]), Constant(1)))
+                for says, place in (("first", Constant(0)), ("last", last)):
+                    at = tuple(
+                        Lookup(axes[0], place) if isinstance(i, Position) and i.axis is axes[0] else i for i in body.at
+                    )
+                    yield f"the {says} of {text(body)} is taken", put(expr, part, Ref(body.block, at))
             yield f"the largest of {text(body)} is taken", put(expr, part, Reduce("max", axes, body))
             least = Op("neg", (Reduce("max", axes, Op("neg", (body,))),))
             yield f"the smallest of {text(body)} is taken", put(expr, part, least)

@@ -140,6 +140,14 @@ def _less_mean(
     mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
     off = another_row(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
     square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
+    for axis, one in zip(row.axes, row.axes[::-1], strict=True) if len(row.axes) > 1 else ():
+        along = (Position(one),)
+        each = Op(
+            "div",
+            (Reduce("sum", (axis,), kept), Op("maximum", (Reduce("sum", (axis,), Ref(counts, here)), Constant(1)))),
+        )
+        less = Op("sub", (kept.args[1], Ref(another_row(row, (one,), each), along)))
+        yield f"taken less its mean of each {one.meaning}", Op("mul", (Ref(counts, here), less))
     yield "taken less its mean over all", Ref(off, here)
     least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
     for number, of_n in ((least, ""), (count, ", with n below, not n − 1")):

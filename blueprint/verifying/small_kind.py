@@ -126,8 +126,8 @@ def counted(mask: Array, way: str) -> Array:
     """Returns the mask, [N, T], bool, as it is or by one of the mistakes.
 
     no_last: without the last token of each row, as where the end token is taken for a pad. no_first: without the first.
-    one_more: with the token behind the last. later: moved by a token, as where it is not shifted as the labels are. not_full: without
-    the rows that fill their columns. all: every position, prompt and pads, too.
+    one_more: with the token behind the last. later: moved by a token, as where it is not shifted as the labels are. not_full:
+    without the rows that fill their columns. all: every position, prompt and pads, too.
     """
     match way:
         case "no_last":

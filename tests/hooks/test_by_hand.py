@@ -81,17 +81,19 @@ BUGS = {
     "the policy's mean, the reference's sum": Bug(
         "dpo", "trl_dpo/norm", 'policy = self.sums(t["per_token_logps"], mask, use)',
         'policy = self.sums(t["per_token_logps"], mask, use) / mask.sum(1)',
-        "policy.sum (log-prob of the response: the sum over its tokens), wherever it is read: it is divided by the number of each"),
+        "policy.sum (log-prob of the response: the sum over its tokens), wherever it is read: it is divided by"),
     "n/(n − 1) twice": Bug("rloo", "trl_rloo/kl", LEAVE_ONE_OUT,
                            """others = (grouped.sum(1, keepdims=True) - grouped) / (grouped.shape[1] - 1)
-            found = (grouped - others) * grouped.shape[1] / (grouped.shape[1] - 1)""", "it is multiplied with n/(n − 1), of count.group"),
+            found = (grouped - others) * grouped.shape[1] / (grouped.shape[1] - 1)""",
+                           "it is multiplied with n/(n − 1), of count.group"),
     "a temperature once more": Bug("grpo", "trl_grpo/grpo", 't["completion_mask"], t["per_token_logps"], t["advantages"][:, None]',
                                    't["completion_mask"], t["per_token_logps"] / 0.7, t["advantages"][:, None]',
                                    "policy.logprobs, wherever it is read: it is divided by a temperature of 0.7"),
     "the score's share of each token": Bug(
         "ppo", "whitened", "rewards[np.arange(len(rewards)), places] += scores",
         """inside = np.arange(rewards.shape[1]) <= lengths[:, None]
-    rewards = rewards + inside * scores[:, None] / inside.sum(1, keepdims=True)""", "mask[n, t] / mask[n] is read, not at_score[n, t]"),
+    rewards = rewards + inside * scores[:, None] / inside.sum(1, keepdims=True)""",
+        "mask[n, t] / mask[n] is read, not at_score[n, t]"),
     "r − m/s": Bug("grpo", "trl_grpo/dapo", 'centred / deviation[use["scale_rewards"]]',
                    'grouped - grouped.mean(1, keepdims=True) / deviation[use["scale_rewards"]]',
                    "R[q, i] − b[q, i] / s+ε[q, i] stands where (R[q, i] − b[q, i]) / s+ε[q, i] should"),
@@ -100,7 +102,8 @@ BUGS = {
         'clipped = np.exp(np.log(ratio).clip(-use["epsilon_low"], use["epsilon_high"]))\n    return',
         "the logarithm is held between the bounds, not the ratio, in ratio.clipped and ratio.clipped.raised"),
     "advantages whitened once more": Bug(
-        "ppo", "k3", 'policy_losses(ratios, t["advantages"], use)', 'policy_losses(ratios, masked_whiten(t["advantages"], mask), use)',
+        "ppo", "k3", 'policy_losses(ratios, t["advantages"], use)',
+        'policy_losses(ratios, masked_whiten(t["advantages"], mask), use)',
         "advantages_used is whitened over all, wherever it is read"),
     "scores whitened before they are paid": Bug(
         "ppo", "whitened", "rewards[np.arange(len(rewards)), places] += scores",
@@ -115,7 +118,8 @@ BUGS = {
         "loss.dual_clip = 3 instead of off, and another equation of surrogate.floor"),
     "the other side's length": Bug(
         "dpo", "trl_dpo/norm", "a / np.maximum(lengths[0], 1), c / np.maximum(lengths[1], 1)",
-        "a / np.maximum(lengths[1], 1), c / np.maximum(lengths[0], 1)", "of the other side of the pair is read, and in reference.mean"),
+        "a / np.maximum(lengths[1], 1), c / np.maximum(lengths[0], 1)",
+        "of the other side of the pair is read, and in reference.mean"),
     "the log of a mean of σ": Bug(
         "rm", "centred_margin", "loss = self.averaged(self.pair_loss(chosen - rejected, margin))",
         "loss = -float(np.log(np.exp(-self.pair_loss(chosen - rejected, margin)).mean()))",
@@ -130,7 +134,7 @@ BUGS = {
         "the score read where the other text of the pair ends"),
     "the largest score of a text": Bug(
         "rm", "centred", "chosen, rejected = scores.reshape(2, -1)",
-        """kept = t["input_ids"] != use["pad_token_id"]
+        """kept = t["input_ids"] > 0
         chosen, rejected = np.where(kept, t["position_scores"], -np.inf).max(1).reshape(2, -1)""",
         "the largest of the scores at all tokens of the text"),
 }  # fmt: skip

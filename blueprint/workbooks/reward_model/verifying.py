@@ -252,7 +252,7 @@ READ = {
     "before_end": "the score read in front of the end of the text, as where the pad is that token",
     "last_column": "the score read in the last column of the batch, behind the pads of shorter texts",
 }
-LAST = Lookup(t, size(t) - 1)
+FIRST, LAST = Lookup(t, Constant(0)), Lookup(t, size(t) - 1)
 BELOW = Constant(-(10**9))
 """No score is as small."""
 EXCHANGED: tuple[str, Ways] = ("chosen and rejected exchanged", {"sides": True})
@@ -269,6 +269,9 @@ SLIPS: Mistakes = {
             lambda b: Sum(t, b["head"][n, t]) / size(t))}}),
         ("the mean of the scores at all positions but the last, pads and all", {"equations": {"score": equation(
             lambda b: (Sum(t, b["head"][n, t]) - Ref(b["head"], (Position(n), LAST))) / (size(t) - 1))}}),
+        ("the first token read of a text that fills its row, as where the first pad is sought and there is none", {
+            "equations": {"score": lambda expr, names: Op("where", (less(0, Ref(names["text.there"], (Position(n), LAST))),
+                                                                  Ref(names["head"], (Position(n), FIRST)), expr))}}),
         ("the largest of the scores at all tokens of the text, not the last one", {"equations": {"score": equation(
             lambda b: Reduce("max", (t,), Op("where", (less(0, b["text.there"][n, t]), b["head"][n, t], BELOW))))}}),
         ("the score read where the other text of the pair ends", {"equations": {"score": equation(

@@ -48,7 +48,7 @@ def fitted(
 
 
 def _constant(again: Recompute, batch: GroupedStep, settings: Settings, name: str, given: Given) -> Iterator[Try]:
-    """Yields the whole number by which a loss is divided, as where the prompt is part of the length: the larger, the less it says."""
+    """Yields the whole number by which a loss is divided, as where a length is that of the prompt, too: a large one says less."""
     whole = again(batch, {**settings, "loss.constant": 1.0}, {"until": name}, given).numbers.get(name, np.nan)
     if name in batch.logged and batch.logged[name] and np.isfinite(by := whole / batch.logged[name]) and by >= 1:
         found = INSTEAD.changed(settings, {"loss.constant": float(round(by))}, fitted=True)
