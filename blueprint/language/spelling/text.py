@@ -1,9 +1,10 @@
 """How an expression is spelled, by a style that is data; and the plain text, as it is printed and stands on the page."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
-from blueprint.language.axes import Axis, NotationError, Position
+from blueprint.language.axes import Axis, Edge, NotationError, Position
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
 
@@ -116,6 +117,8 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
     def render(inner: Expr) -> Spelled:
         return styled(inner, style, refer)
 
+    if isinstance(expr, Ref):  # most are one
+        return Spelled(refer(expr))
     match expr:
         case Op("choose", (number, *rows), labels):
             listed = style.between.join(
@@ -128,8 +131,6 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
         case Constant(value):
             word = style.word.format(style.letters(value)) if isinstance(value, str) else None
             return Spelled(style.digits.format(value) if word is None else word)
-        case Ref():
-            return Spelled(refer(expr))
         case Reduce(name, axes, body):
             return Spelled(style.signs[name].format(axes=",".join(map(str, axes)), body=render(body).text), BIG)
         case Find(name, axis, among, value):
@@ -158,16 +159,22 @@ def equations(block: Block) -> str:
 
 def reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] = frozenset()) -> str:
     """Prints a block with its indices."""
-    inside = ", ".join(filter(None, (_index(index, understood) for index in at)))
+    inside = ", ".join([said for index in at if (said := _index(index, understood))])
     return f"{block.symbol}[{inside}]" if inside else block.symbol
 
 
 def _index(index: Index, understood: frozenset[Axis]) -> str:
     match index:
-        case Lookup(axis, Constant(int() as member)):
-            return str(axis.start + member)
-        case Lookup(_, id):
-            return text(id, understood)
         case Position(axis, 0) if axis in understood:
             return ""
+        case Position() | Edge():
+            return _placed(index)
+        case Lookup(axis, Constant(int() as member)):
+            return str(axis.start + member)
+    return text(index.id, understood)
+
+
+@lru_cache(maxsize=1 << 12)
+def _placed(index: Position | Edge) -> str:
+    """Prints an index that is not computed: a few stand in every equation."""
     return str(index).replace(" - ", " − ")

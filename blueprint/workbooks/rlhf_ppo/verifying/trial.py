@@ -204,7 +204,8 @@ class MinibatchTrial:
     been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
     there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
     to, of the file's own rows before it, where it agreed. moved: the rollout with other numbers; elsewhere: how that is computed.
-    files: all files of the step, this one among them; none where it is alone.
+    files: all files of the step, this one among them; none where it is alone. listed: by quantity how many causes there are, where
+    all of them were listed.
     """
 
     lines: Mapping[str, Line]
@@ -220,6 +221,7 @@ class MinibatchTrial:
     explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
     moved: Moved = field(default_factory=list)
     elsewhere: list[Rollout] = field(default_factory=list)
+    listed: dict[str, int] = field(default_factory=dict)
     files: Sequence[MinibatchTrial] = field(default=(), repr=False, compare=False)
 
     @property
@@ -276,16 +278,19 @@ class MinibatchTrial:
 
         Of a row of a large file only what a few responses allow.
         """
-        few, left = self.few(name), self.limit(name)
+        few, left, known = self.few(name), self.limit(name), 0
 
         def time() -> bool:
             return few is None or left > 0
 
         for stage in self.stages(self, name, time):
+            known += len(stage)
             told = [] if few is None else [each for each in stage if each.found]
             here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)
             yield [*(each for each in here if few is None or few.allows(each, name)), *told]
+        if time():
+            self.listed[name] = known
 
     def limit(self, name: str) -> int:
         """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
@@ -362,19 +367,8 @@ class MinibatchTrial:
 
         def made(batch: Minibatch, kept: Kept, one: Try | None = None) -> Again:
             if batch is not self.rollout.batch and not self.elsewhere:
-                whole = replace(batch, moments={})
-                self.elsewhere.append(
-                    replace(
-                        self.rollout,
-                        batch=whole,
-                        feeds={},
-                        padded={},
-                        laid={},
-                        order=None,
-                        made=(None, None, {}),
-                        kept=kept,
-                    )
-                )
+                whole = replace(self.rollout, batch=replace(batch, moments={}), order=None, kept=kept)
+                self.elsewhere.append(replace(whole, feeds={}, padded={}, laid={}, made=(None, None, {})))
             here = self.rollout if batch is self.rollout.batch else self.elsewhere[0]
             found = here.done_so(one or Try("", self.settings), (), {}, sorted({*rows.values()}))
             return Again(batch, self.settings, {of: np.asarray(found[row]) for of, row in rows.items()})

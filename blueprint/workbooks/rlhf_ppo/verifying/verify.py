@@ -206,7 +206,7 @@ def _untried(trials: Sequence[MinibatchTrial], first: StepLine) -> Iterator[str]
     """Says of a large file how many causes were tried, where none explains what deviates."""
     assert first.first is not None
     at = next(each for each in trials if each.batch is first.first[1])
-    known = sum(map(len, stages(at, first.name)))
+    known = at.listed.get(first.name) or sum(map(len, stages(at, first.name)))
     if (tried := at.limit(first.name)) < known:
         yield (
             f"{tried:,} of {known:,} changes that lead to {first.line.called} were tried: the others would take "
