@@ -32,7 +32,6 @@ from blueprint.verifying.in_memory import (
     Again,
     Given,
     Judge,
-    Moved,
     Quantity,
     SmallTrial,
     Try,
@@ -41,13 +40,13 @@ from blueprint.verifying.in_memory import (
     amid,
     computed,
     given_of,
-    otherwise_by,
     sums_of,
     verdict_of,
 )
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_forms import tries as of_other_forms
+from blueprint.verifying.other_numbers import Moved, otherwise_by
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.other_words import tries as of_other_words
 from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try

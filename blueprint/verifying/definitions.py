@@ -20,7 +20,6 @@ from blueprint.language import (
     Block,
     Edge,
     Expr,
-    Position,
     Ref,
     Step,
     Values,
@@ -171,13 +170,6 @@ class Definitions:
             self.values(settings, *part, wanted, changes, device, kept if len(parts) == 1 else None) for part in parts
         ]
         return {name: float(np.mean([found[name] for found in each])) for name in wanted}
-
-
-def another_row(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
-    """Returns a row with another equation, and other axes, under the name of a row."""
-    made = Block(of.name, axes, of.about)
-    made.definitions = [Definition(tuple(map(Position, axes)), expr)]
-    return made
 
 
 @lru_cache(maxsize=512)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from blueprint.language import (
+    Axis,
     Block,
     Constant,
     Edge,
@@ -27,6 +28,7 @@ from blueprint.language import (
     text,
     walk,
 )
+from blueprint.language.blocks import Definition
 from blueprint.language.schedule import read_by
 from blueprint.language.trees import lookups_in
 from blueprint.misconceptions.mechanical import changed
@@ -45,6 +47,7 @@ from blueprint.verifying.other_cells import (
     read,
 )
 from blueprint.verifying.other_operations import (
+    BRANCHES,
     constants,
     factors_of,
     is_square,
@@ -252,7 +255,7 @@ def every_change(
         yield from (*other_places_of_masks(own, masks), *other_masks(own, equations, masks), *moved(own, name, side))
         return
     yield from ((each.says, each.expr) for each in changed(own))
-    yield from sizes(own, scaled=not scales_one(equations, name, wanted))
+    yield from sizes(own, scaled=not _scales_one(equations, name, wanted))
     yield from _means_of_what_counts(own, equations, masks)
     yield from (*_both_others(equations, name, wanted, own), *_others(equations, name, wanted, own, masks))
     yield from (*operations(own), *constants(own), *means(own), *of_exponentials(own), *going_on(own, name, equations))
@@ -298,6 +301,13 @@ def read_from(expr: Expr, names: Names) -> Expr:
     if isinstance(expr, Ref) and not lookups_in(expr):
         return Ref(names[expr.block.name], expr.at)
     return rebuilt(expr, lambda inner: read_from(inner, names))
+
+
+def another_row(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
+    """Returns a row with another equation, and other axes, under the name of a row."""
+    made = Block(of.name, axes, of.about)
+    made.definitions = [Definition(tuple(map(Position, axes)), expr)]
+    return made
 
 
 def instead(row: Block, other: Block) -> Change:
@@ -352,7 +362,7 @@ def _both_others(equations: Equations, name: str, wanted: tuple[str, ...], expr:
                     yield f"{rows[0].name} and {rows[1].name} are read, not {parts[0].name} and {parts[1].name}", made
 
 
-def scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> bool:
+def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> bool:
     """Tells whether a row is nothing but a factor of the one row that reads it: then that one is doubled in its place."""
     if name in wanted:
         return False
@@ -362,9 +372,21 @@ def scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> bool
         return False
     (reader,) = equations.rows[readers[0]].definitions
     if isinstance(reader.expr, Ref):  # it repeats the row, and is not changed itself
-        return scales_one(equations, readers[0], wanted)
+        return _scales_one(equations, readers[0], wanted)
     here = [node for node in walk(reader.expr) if isinstance(node, Ref) and node.block is row]
     return len(here) == 1 and any(node is here[0] for node in factors_of(reader.expr))
+
+
+def scalable(equations: Equations, name: str, wanted: tuple[str, ...], own: Expr) -> Iterator[Expr]:
+    """Yields the whole of an equation, unless that only scales the one row that reads it, and every part that scales nothing, and is
+    no test of a branch."""
+    scaling = {id(each) for whole in walk(own) for each in [*factors_of(whole)][1:]}
+    branches = (node for node in walk(own) if isinstance(node, Op) and node.name in BRANCHES)
+    tests = {id(each) for node in branches for each in walk(node.args[0])}
+    for part in walk(own):
+        constant = isinstance(part, Ref) and is_setting(part.block)
+        if isinstance(part, Ref | Op | Reduce) and not constant and id(part) not in scaling | tests:
+            yield from [] if part is own and _scales_one(equations, name, wanted) else [part]
 
 
 def _others(
@@ -405,7 +427,7 @@ def reaches(row: Block, part: Ref) -> bool:
     return all((axis, 1 if by > 0 else -1) in row.edges for axis, by in moved)
 
 
-def alike(equations: Equations, wanted: str, block: Block) -> list[str]:
+def alike(equations: Equations, wanted: str, block: Block, most: int = MOST_OTHERS) -> list[str]:
     """Returns rows of the same shape as one, given or on the way to a quantity, that are not made of it themselves."""
     tail = block.name.rpartition(".")[2]
     typed = {name for name, row in equations.rows.items() if row.typed}
@@ -414,7 +436,7 @@ def alike(equations: Equations, wanted: str, block: Block) -> list[str]:
         for name in typed | equations.made_of((wanted,))
         if _of_one_shape(equations.rows[name], block) and block.name not in equations.made_of((name,))
     ]
-    return sorted(near, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]
+    return sorted(near, key=lambda each: (each.rpartition(".")[2] != tail, each))[:most]
 
 
 def changes_of(

@@ -2,7 +2,7 @@
 room that its kind gives it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -15,12 +15,13 @@ from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
 from blueprint.verifying.found_places import part_of, places_of
+from blueprint.verifying.other_numbers import Moved, otherwise_by
 from blueprint.verifying.places import Seen, Stands, laid, made, stands
 from blueprint.verifying.rounding import LARGEST, SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
 from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
-from blueprint.verifying.two_changes import SHARE, TERM, Effects, Together, terms_fitted, totals_of, two_at_a_time
+from blueprint.verifying.two_changes import SHARE, Effects, Together, terms_fitted, totals_of, two_at_a_time
 from blueprint.verifying.verdict import Otherwise, Verdict
 
 
@@ -178,8 +179,6 @@ def given_of(dump: Dump, quantities: Iterable[str]) -> dict[str, Array]:
 
 Given = Mapping[str, Array]
 Ways = Mapping[str, Any]
-Moved = list[tuple[Any, Kept]]
-"""A dump with other numbers, and what is kept of it; empty as long as nobody asked."""
 PLAIN: Ways = MappingProxyType({})
 NOTHING: Given = MappingProxyType({})
 CELLS = 1 << 24
@@ -194,6 +193,7 @@ class Try(NamedTuple):
     fitted: whether it is a number that the file itself gave away. bits: how much evidence it takes; 0 where any will do.
     found: whether its numbers tell that it explains the quantity, so that there is time to try it.
     far: whether it is an equation that reads what it does not: by chance many others would do as well.
+    term: of a term too many, what makes it anew with another number by which it is multiplied.
     """
 
     label: str
@@ -204,6 +204,7 @@ class Try(NamedTuple):
     bits: float = 0.0
     found: bool = False
     far: bool = False
+    term: Callable[[float], Any] | None = None
 
 
 PUT_INSTEAD: tuple[Change, ...] = (
@@ -479,58 +480,6 @@ class SmallTrial:
             numbers={**straight.numbers, **numbers},
             lacks={**straight.lacks, **found.lacks},
         )
-
-
-OF_ONE_FILE = {"whole", "place", "stands", "parts", "factor"}
-"""Ways that say something of one file: what they come to elsewhere says nothing of what they are."""
-CONSTANT = 1e-9
-
-
-def otherwise_by(
-    made: Callable[..., Any], each: Any, name: str, asked: Collection[str], here: tuple[Any, Kept], there: Moved
-) -> Otherwise | None:
-    """Returns what a cause comes to where the numbers of a file are others; None for one of this file alone.
-
-    made: computes a dump again, by what is kept of it, with a cause or as it is. asked: the quantities that count; of a number that
-    is the same whatever the numbers are, it alone. there: the dump with other numbers, once it was made.
-    """
-    if (each.fitted and TERM not in each.ways) or each.ways.keys() & OF_ONE_FILE:
-        return None
-    if not there:
-        there.append((moved(here[0]), Kept()))
-        made(*there[0])
-    of, own = ({**found.rows, **found.numbers} for found in (made(*there[0], each), made(*here, each)))
-    of = {key: np.asarray(row) for key, row in of.items() if key in asked}
-    if name not in of:
-        return None
-    numbers = np.concatenate([np.ravel(row.get(name, np.nan)) for row in (of, own)])
-    constant = not np.isfinite(numbers).any() or bool(np.ptp(numbers) <= CONSTANT * (1 + np.abs(numbers[0])))
-    return Otherwise({name: of[name]} if constant else of, constant)
-
-
-def moved(dump: Any) -> Any:
-    """Returns a dump of more rows, with other numbers, and texts that are shorter by a token here and there.
-
-    Whatever is 0 or 1 throughout, or a whole number, stays.
-    """
-    drawn, found = np.random.default_rng(0), dict[str, Array]()
-    times = max(1, -(-MOVED // max(map(len, dump.tensors.values()))))
-    for name, row in dump.tensors.items():
-        more = np.concatenate([row] * times)
-        if more.dtype == np.bool_ and more.ndim > 1:  # a mask: the last of some rows is none
-            behind = np.flip(np.cumsum(np.flip(more, 1), axis=1), 1)
-            more = more & ~((behind == 1) & (more.sum(axis=1) > 1)[:, None] & (drawn.random((len(more), 1)) < HALF))
-        elif more.dtype.kind == "f" and not np.isin(more, (0.0, 1.0)).all():
-            apart = drawn.uniform(0.5, 1.5, more.shape)
-            more = np.where(more == 0, -apart, more * apart)  # what was 0 outside of a mask is none there
-        found[name] = more
-    beside = {key: np.concatenate([getattr(dump, key)] * times) for key in OF_EACH_ROW if hasattr(dump, key)}
-    return replace(dump, tensors=found, **beside)
-
-
-MOVED, HALF = 256, 0.5
-OF_EACH_ROW = ("slots", "first", "at")
-"""What dumps have of each of their rows that is no tensor."""
 
 
 def verdict_of(trial: SmallTrial, preset: str, explain: bool) -> Verdict:

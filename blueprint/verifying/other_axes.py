@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 from blueprint.language import Axis, Block, Count, Expr, Op, Position, Reduce, Ref, rebuilt, walk
 from blueprint.misconceptions.rewriting import Change, Names, put
-from blueprint.verifying.definitions import Definitions, Equations, another_row
+from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.equations import another_row
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]

@@ -8,11 +8,9 @@ from dataclasses import replace
 
 from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
-from blueprint.verifying.constant_rows import without_ones
-from blueprint.verifying.definitions import Definitions, Equations, another_row
-from blueprint.verifying.equations import alike, instead, meaning_of, only_picks, plain_of, scales_one, to
+from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.equations import alike, another_row, instead, meaning_of, only_picks, plain_of, scalable, to
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.other_operations import BRANCHES, factors_of
 
 NEUTRAL = (0.0, 1.0)
 """By these nobody multiplies, or nothing is left to be seen of it."""
@@ -38,11 +36,11 @@ def tries(
         row, own = equations.rows[name], plain_of(equations, name)
         if own is None or is_setting(row):
             continue
-        whole, seen = row.definitions[0].expr, {text(without_ones(own))}
-        scaled = not scales_one(equations, name, wanted)
-        others = _alike(equations, name, wanted, masks) if scaled else []
-        for says, made in (*_scaled(row, own, scaled, factors), *_spread(row, own, counts), *_by_rows(own, others)):
-            if (written := text(without_ones(made))) not in seen:
+        whole, seen = row.definitions[0].expr, {text(own)}
+        parts = [*scalable(equations, name, wanted, own)]
+        others = _alike(equations, name, wanted, masks) if any(each is own for each in parts) else []
+        for says, made in (*_scaled(row, own, parts, factors), *_spread(row, own, counts), *_by_rows(own, others)):
+            if (written := text(made)) not in seen:
                 seen.add(written)
                 label = f"another equation of {meaning_of(equations, name)}: {says}"
                 yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
@@ -51,9 +49,9 @@ def tries(
         yield from _of_what_is_known(equations, row, factors, settings)
 
 
-def _scaled(row: Block, own: Expr, scaled: bool, factors: list[Ref]) -> Iterator[tuple[str, Expr]]:
-    """Yields an equation with every part of it multiplied or divided; scaled: the whole, too."""
-    for part in _parts(own, scaled):
+def _scaled(row: Block, own: Expr, parts: list[Expr], factors: list[Ref]) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation with some parts of it multiplied or divided."""
+    for part in parts:
         along = {*row.axes, *_summed_around(own, part)}
         for factor in (each for each in factors if {*each.block.axes} <= along):
             for sign, says in SIGNS.items():
@@ -159,14 +157,3 @@ def _summed_around(own: Expr, part: Expr) -> set[Axis]:
     """Returns the axes along which the sums run in which a part stands."""
     around = (node for node in walk(own) if isinstance(node, Reduce) and any(each is part for each in walk(node.body)))
     return {axis for node in around for axis in node.axes}
-
-
-def _parts(own: Expr, scaled: bool) -> Iterator[Expr]:
-    """Yields the whole, if it is scaled, and every part: none that is a factor of one, and no test of a branch."""
-    scaling = {id(each) for whole in walk(own) for each in [*factors_of(whole)][1:]}
-    branches = (node for node in walk(own) if isinstance(node, Op) and node.name in BRANCHES)
-    tests = {id(each) for node in branches for each in walk(node.args[0])}
-    for part in walk(own):
-        constant = isinstance(part, Ref) and is_setting(part.block)
-        if isinstance(part, Ref | Op | Reduce) and not constant and id(part) not in scaling | tests:
-            yield from [part] if part is not own or scaled else []

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
-from blueprint.verifying.definitions import Definitions, Equations, another_row
-from blueprint.verifying.equations import AROUND, MODELS, SIDES, instead, only_picks, plain_of, to
+from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.equations import AROUND, MODELS, SIDES, another_row, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]

@@ -8,13 +8,10 @@ follows.
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
-from blueprint.language import Block, Constant, Expr, Op, Position, Ref, text
-from blueprint.misconceptions.rewriting import is_setting
-from blueprint.verifying.constant_rows import constant_rows, source
-from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import meaning_of, only_picks, plain_of, to
+from blueprint.language import Constant, Expr, Op, Position, Ref, text
+from blueprint.verifying.definitions import Definitions
+from blueprint.verifying.equations import alike, meaning_of, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.two_changes import TERM
 
 MOST_ROWS, MOST_OTHERS = 16, 16
 """So many rows, the nearest first, get a term too many, and so many others are one."""
@@ -29,31 +26,18 @@ def tries(
 ) -> Iterator[Try]:
     """Yields rows on the way with another row added. masks: beside those of the definitions."""
     equations, masks = of.under(settings), (*of.masks, *masks)
-    constant = constant_rows(equations)
     rows = [
         name
         for name in equations.on_the_way_to_any(wanted, known)
-        if not only_picks(row := equations.rows[name]) and row not in constant and name not in masks
+        if name not in masks and not only_picks(equations.rows[name]) and plain_of(equations, name) is not None
     ]
-    for name in [each for each in rows if plain_of(equations, each) is not None][:MOST_ROWS]:
+    for name in [each for each in rows if equations.rows[each].axes][:MOST_ROWS]:
         own, row = equations.rows[name].definitions[0].expr, equations.rows[name]
-        for other in _others(equations, name, [each for each in equations.made_of(wanted) if each not in masks]):
-            if other not in constant:
-                part = Ref(other, tuple(map(Position, row.axes)))
+        for other in alike(equations, wanted[0], row, MOST_OTHERS):
+            if other not in masks:
+                part = Ref(equations.rows[other], tuple(map(Position, row.axes)))
                 label = f"another equation of {meaning_of(equations, name)}: {{}}{text(part)} is added"
                 yield _added(label, settings, name, own, part, 1.0)
-
-
-def _others(equations: Equations, name: str, near: Collection[str]) -> list[Block]:
-    """Returns rows of the shape of one that are not made of it, each under one name, those of the same part of the names first."""
-    row, head = equations.rows[name], name.partition(".")[0]
-    found = dict[Block, Block]()
-    for other in sorted(near, key=lambda each: (each.partition(".")[0] != head, each)):
-        block = equations.rows[other]
-        alike = block.axes == row.axes and not block.text and not is_setting(block) and block is not row
-        if alike and name not in equations.made_of((other,)):
-            found.setdefault(source(block), block)
-    return [*found.values()][:MOST_OTHERS]
 
 
 def _added(label: str, settings: Mapping[str, float | str], name: str, own: Expr, part: Expr, by: float) -> Try:
@@ -64,4 +48,4 @@ def _added(label: str, settings: Mapping[str, float | str], name: str, own: Expr
     made = Op("add" if by > 0 else "sub", (own, part if abs(by) == 1 else times))
     said = label.format(f"{'−' * (by < 0)}{digits}·" if by != 1 else "")
     again = partial(_added, label, settings, name, own, part)
-    return Try(said, settings, {"equations": {name: to(own, made)}, TERM: again}, far=True)
+    return Try(said, settings, {"equations": {name: to(own, made)}}, far=True, term=again)

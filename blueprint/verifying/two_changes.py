@@ -23,8 +23,6 @@ CERTAIN = 10.0
 """So many bits more than it takes to pick the pair among all must agree: one of a thousand is then there by chance."""
 SHARE, FEWEST = 32, 8
 """Of so many changes that there is time for, one is a pair; and so many pairs are computed at least."""
-TERM = "term"
-"""Among ways that of a term too many: what makes it anew of the number by which it is multiplied."""
 TYPED, NEAR = 200, 1e-2
 """Numbers of two digits, of either sign and of a size; and how far a number may be from one: whether it explains is computed."""
 OF_ONE_EFFECT = 4
@@ -108,7 +106,7 @@ def terms_fitted(effects: Effects, name: str, straight: Array, logged: Array) ->
 
     straight, logged: what it comes to without a change, and what the file has, [K].
     """
-    terms = [each for each in effects.tried.get(name, ()) if TERM in each.change.ways]
+    terms = [each for each in effects.tried.get(name, ()) if each.change.term]
     bits, found = log2(max(1, len(terms)) * TYPED) + CERTAIN, list[Any]()
     for each in terms:
         moved = each.came_to - straight
@@ -116,7 +114,7 @@ def terms_fitted(effects: Effects, name: str, straight: Array, logged: Array) ->
         by = float(moved @ (logged - straight)) / size if size and np.isfinite(size) else 0.0
         rounded = float(f"{by:.2g}")
         if rounded not in (0.0, 1.0) and abs(by - rounded) <= NEAR * abs(by):
-            found.append(each.change.ways[TERM](rounded)._replace(bits=bits, fitted=True, found=True))
+            found.append(each.change.term(rounded)._replace(bits=bits, fitted=True, found=True))
     return found
 
 

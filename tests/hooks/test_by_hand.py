@@ -78,13 +78,9 @@ BUGS = {
                        'delta = rewards[:, t] + use["gamma"] * use["lam"] * nextvalues', "is multiplied with gae_lambda"),
     "β on the whole loss": Bug("grpo", "trl_grpo/sequence", 'loss = loss + use["beta"] * to_reference',
                                'loss = use["beta"] * (loss + to_reference)', "policy.counts[n, t] is multiplied with kl.coef"),
-    "the policy's mean, the reference's sum": Bug(
-        "dpo", "trl_dpo/norm", 'policy = self.sums(t["per_token_logps"], mask, use)',
-        'policy = self.sums(t["per_token_logps"], mask, use) / mask.sum(1)',
-        "policy.sum (log-prob of the response: the sum over its tokens), wherever it is read: it is divided by"),
     "n/(n − 1) twice": Bug("rloo", "trl_rloo/kl", LEAVE_ONE_OUT,
                            """others = (grouped.sum(1, keepdims=True) - grouped) / (grouped.shape[1] - 1)
-            found = (grouped - others) * grouped.shape[1] / (grouped.shape[1] - 1)""",
+        found = (grouped - others) * grouped.shape[1] / (grouped.shape[1] - 1)""",
                            "it is multiplied with n/(n − 1), of count.group"),
     "a temperature once more": Bug("grpo", "trl_grpo/grpo", 't["completion_mask"], t["per_token_logps"], t["advantages"][:, None]',
                                    't["completion_mask"], t["per_token_logps"] / 0.7, t["advantages"][:, None]',
@@ -134,8 +130,9 @@ BUGS = {
         "the score read where the other text of the pair ends"),
     "the largest score of a text": Bug(
         "rm", "centred", "chosen, rejected = scores.reshape(2, -1)",
-        """kept = t["input_ids"] > 0
-        chosen, rejected = np.where(kept, t["position_scores"], -np.inf).max(1).reshape(2, -1)""",
+        """kept = t["input_ids"] != use["pad_token_id"]
+        scores = np.where(kept, t["position_scores"], -np.inf).max(1)
+        chosen, rejected = scores.reshape(2, -1)""",
         "the largest of the scores at all tokens of the text"),
 }  # fmt: skip
 
