@@ -378,8 +378,8 @@ def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> boo
 
 
 def scalable(equations: Equations, name: str, wanted: tuple[str, ...], own: Expr) -> Iterator[Expr]:
-    """Yields the whole of an equation, unless that only scales the one row that reads it, and every part that scales nothing, and is
-    no test of a branch."""
+    """Yields the whole of an equation, unless that only scales the one row that reads it, and every part that scales nothing; none
+    that is the test of a branch."""
     scaling = {id(each) for whole in walk(own) for each in [*factors_of(whole)][1:]}
     branches = (node for node in walk(own) if isinstance(node, Op) and node.name in BRANCHES)
     tests = {id(each) for node in branches for each in walk(node.args[0])}
