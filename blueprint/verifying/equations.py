@@ -73,11 +73,15 @@ AROUND: Mapping[str, Callable[[Expr], Expr]] = {
 
 
 class Changed(NamedTuple):
-    """A change of a row: how it is said, how its equation is changed, and whether it then reads what it did not."""
+    """A change of a row: how it is said, how its equation is changed, and whether it then reads what it did not.
+
+    part: the row that it reads otherwise, if that is all that it changes.
+    """
 
     says: str
     change: Change
     far: bool = False
+    part: Block | None = None
 
 
 def tries(
@@ -99,6 +103,7 @@ def tries(
         for each in on_the_way
         if not only_picks(equations.rows[each], of.masks) and equations.rows[each] not in constant
     ]
+    read = Counter(read for name in on_the_way for read in dict.fromkeys(equations.reads(equations.rows[name])))
     for name in rows[:MOST_ROWS]:
         paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
         own, others = (
@@ -109,8 +114,9 @@ def tries(
         both, first = len(theirs) == len(own), name.partition(".")[0] in (SIDES[0], MODELS[0])
         for at, made in enumerate(own):
             label = f"another equation of {meaning_of(equations, name)}: {made.says}"
+            once = made.part is not None and read[made.part] > 1
             alone = Try(f"{label}, on the {name.partition('.')[0]} side alone" if paired else label, settings,
-                        {"equations": {name: made.change}}, far=made.far)  # fmt: skip
+                        {"equations": {name: made.change}}, far=made.far, once=once)  # fmt: skip
             if paired and other:
                 last.append(alone)
             else:
@@ -228,10 +234,26 @@ def _changes(
     twice, reads = Counter(says for says, _ in found.values()), _cells(own)
     return tuple(
         Changed(
-            _within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr), not _cells(expr) <= reads
+            _within(says if twice[says] == 1 else f"{says}: {text(expr)}"),
+            to(own, expr),
+            not _cells(expr) <= reads,
+            _part_changed(plain, expr),
         )
         for says, expr in found.values()
     )
+
+
+def _part_changed(one: Expr, other: Expr) -> Block | None:
+    """Returns the row that is read otherwise in an equation than in another one, if that is all that differs."""
+    match one, other:
+        case Ref(block), _:
+            return block
+        case Op(name, args), Op(same, others) if name == same and len(args) == len(others):
+            apart = [both for both in zip(args, others, strict=True) if text(both[0]) != text(both[1])]
+            return _part_changed(*apart[0]) if len(apart) == 1 else None
+        case Reduce(name, axes, body), Reduce(same, along, inner) if name == same and axes == along:
+            return _part_changed(body, inner)
+    return None
 
 
 def _cells(expr: Expr) -> set[tuple[str, str]]:

@@ -193,6 +193,7 @@ class Try(NamedTuple):
     fitted: whether it is a number that the file itself gave away. bits: how much evidence it takes; 0 where any will do.
     found: whether its numbers tell that it explains the quantity, so that there is time to try it.
     far: whether it is an equation that reads what it does not: by chance many others would do as well.
+    once: whether what it changes is read by others, too, as it was: it may be another thing for them as well.
     term: of a term too many, what makes it anew with another number by which it is multiplied.
     """
 
@@ -205,6 +206,7 @@ class Try(NamedTuple):
     found: bool = False
     far: bool = False
     term: Callable[[float], Any] | None = None
+    once: bool = False
 
 
 PUT_INSTEAD: tuple[Change, ...] = (

@@ -230,7 +230,8 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
 
 NEARLY, ROUNDED = 10.0, 1e-7
 FAR, WITHIN = 1, 2
-"""Doubts: an equation that reads what it does not; numbers that agree within what is allowed, and not to rounding."""
+"""Doubts: an equation that reads what it does not, or reads alone what others read as it was; numbers that agree within what is
+allowed, and not to rounding."""
 WAITS = (0, 1, 3)
 """By doubt, against how many stages more a cause is held that explains everything."""
 COARSE = 1e-3
@@ -271,7 +272,7 @@ def _doubt(match: Match, each: Any, name: str) -> int:
     allowed = max((of[name].allowed for of in match.made if name in of), default=0.0)
     if not match.largest <= NEARLY * ROUNDED and allowed <= COARSE:
         return WITHIN
-    return FAR if getattr(each, "far", False) else 0
+    return FAR if getattr(each, "far", False) or getattr(each, "once", False) else 0
 
 
 def nearest_first(found: Sequence[Match]) -> list[Match]:

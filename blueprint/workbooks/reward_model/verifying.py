@@ -337,10 +337,12 @@ def tries(
         yield known
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
+        reads = of_what_is_read(EQUATIONS, settings, name, ("score",))
+        yield next(reads)  # what one equation reads otherwise, all of them may
         yield list(INSTEAD.of_presets(settings))
         yield list(of_broadcast(EQUATIONS, settings, (name,), ("score",), batch.pairs))
         yield from of_other_forms(EQUATIONS, settings, (name,), ("score",))
-        yield from of_what_is_read(EQUATIONS, settings, name, ("score",))
+        yield from reads
         yield list(_fitted(batch, settings, name, given))
 
 

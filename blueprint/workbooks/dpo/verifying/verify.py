@@ -227,6 +227,9 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         alike = known if "logp" in name else [each for each in known if "mask" in each.ways]
         yield [each for each in known if each not in alike]
         yield [*alike, *equations]
+        reads = [of_what_is_read(EQUATIONS, use, row, stands, signs=False) for use in uses(batch, settings)]
+        first = [each for of in reads for each in next(of)]
+        yield _of_each_loss(batch, settings, lambda use: first)  # what one equation reads otherwise, all of them may
     else:
         yield known
     if name in LOSSES:
@@ -234,13 +237,8 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         yield _of_each_loss(batch, settings, lambda use: _of_ratio(use, name))
         yield _of_each_loss(batch, settings, lambda use: of_broadcast(EQUATIONS, use, (row,), stands, batch.pairs))
     if not share:
-        stages = (
-            chain(
-                of_other_forms(EQUATIONS, use, (row,), stands),
-                of_what_is_read(EQUATIONS, use, row, stands, signs=False),
-            )
-            for use in uses(batch, settings)
-        )
+        forms = [of_other_forms(EQUATIONS, use, (row,), stands) for use in uses(batch, settings)]
+        stages = [chain(form, read) for form, read in zip(forms, reads, strict=True)]
         for both in zip(*stages, strict=True):
             yield _of_each_loss(batch, settings, lambda use, both=both: chain(*both))  # type: ignore[misc]
     if "logp" not in name:

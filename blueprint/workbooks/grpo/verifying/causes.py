@@ -115,17 +115,22 @@ def tries(
     read = _read(settings, name)
     few, many = _slips(batch, settings, name)
     yield [*few, *_conventions(batch, settings, read), *many]
-    if name in MADE and not name.startswith("clip."):  # a share of some tokens has too few bits to tell changes apart
+    told = name in MADE and not name.startswith(
+        "clip."
+    )  # a share of some tokens has too few bits to tell changes apart
+    reads = of_what_is_read(EQUATIONS, settings, MADE[name], _known(name), signs=False) if told else iter(())
+    if told:
         yield [
             *of_equations(EQUATIONS, settings, MADE[name], _known(name)),
             *of_trl(settings, MADE[name], _known(name)),
         ]
+        yield next(reads)  # what one equation reads otherwise, all of them may
     if name == "total_loss":
         yield list(of_joined(settings))
     if name == "advantages":
         yield [*of_other_rows(settings), *_other_groups(whole or batch, settings)]
     yield list(INSTEAD.of_presets(settings, read))
-    if name in MADE and not name.startswith("clip."):  # few, so that there is time for them before two at a time
+    if told:  # few, so that there is time for them before two at a time
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
         yield from of_other_forms(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
@@ -135,8 +140,8 @@ def tries(
     ]
     if name == "advantages":
         yield list(_line(again, whole or batch, settings))  # a file of it may have too few responses
-    if name in MADE and not name.startswith("clip."):
-        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name), signs=False)
+    if told:
+        yield from reads
         words = (each for each in read if isinstance(settings[each], str))
         others = (INSTEAD.changed(settings, {key: word}) for key in words for word in INSTEAD.values(settings, key))
         yield of_other_words(EQUATIONS, others, settings, MADE[name], _known(name))

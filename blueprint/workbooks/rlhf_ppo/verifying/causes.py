@@ -51,12 +51,14 @@ def stages(trial: MinibatchTrial, name: str, time: Callable[[], bool] = lambda: 
     if trial.whole is None:  # nobody knows whether it is all that was whitened together
         yield list(of_a_larger_batch(trial, name))
     yield [*of_equations(EQUATIONS, use, trial.row(name), rows)] if time() else []
+    reads = of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False, time=time)
+    yield next(reads)  # what one equation reads otherwise, all of them may
     padded = trial.row(name) in with_pads.EQUATIONS.under(use).rows and trial.carries_pads
     if padded:
         spelled = of_equations(with_pads.EQUATIONS, use, trial.row(name), rows)
         yield [*map(_spelled, spelled)] if time() else []
     yield from of_other_forms(EQUATIONS, use, (trial.row(name),), rows, ("mask",), time)
-    yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False, time=time)
+    yield from reads
     if padded:
         for stage in of_what_is_read(
             with_pads.EQUATIONS, use, trial.row(name), rows, False, everywhere=True, time=time
