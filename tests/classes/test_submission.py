@@ -217,4 +217,6 @@ def test_a_sheet_that_is_gone_is_named(key: Key, handed: Path) -> None:
     book.remove(book[key.blanks[-1].sheet])
     book.save(handed.parent / "torn.xlsx")
     said = read_submission(handed.parent / "torn.xlsx", key).refused
-    assert re.fullmatch(rf"it has no sheet {key.blanks[-1].sheet}, where blank \d+ \(.+\) was: copy the answers into a fresh file", said)
+    assert re.fullmatch(
+        rf"it has no sheet {key.blanks[-1].sheet}, where blank \d+ \(.+\) was: copy the answers into a fresh file", said
+    )
