@@ -217,6 +217,8 @@ def _show(lines: list[Drawn], chosen: tuple[int, ...]) -> None:
 
 ALL = "{all}"
 """Where words say over which groups the result goes."""
+LESS = "A−"
+"""Where words subtract a number that may be below 0."""
 FULL = 1.0
 """How much of a column is counted on: on paper programs make letters a little wider than on the screen."""
 
@@ -321,6 +323,10 @@ class LineWriter(Claims):
             term = term_of(part)
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
             spelled = term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name))
+            if parts[i - 1].endswith(LESS):  # less a number below 0 is more: A + 0.2, and not A − −0.2
+                formula[-1] = formula[-1].removesuffix('−"') + f'"&CHOOSE(({spelled}<0)+1,"−","+")'
+                shown[-1] = shown[-1].removesuffix("−") + ("+" if value < 0 else "−")
+                spelled, value = f"ABS({spelled})", abs(value)
             rounded = f"ROUND({spelled},{self.of(SETTING)})"
             whole = (
                 part in self.blocks and self.blocks[part].about.decimals == 0

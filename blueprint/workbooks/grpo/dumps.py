@@ -110,9 +110,7 @@ class GroupedStep(Minibatch):
         if not len(sizes):
             return f"A step of GRPO: {responses}, in groups that nothing tells."
         many = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-        return (
-            f"A step of GRPO: {responses} to {counted(len(sizes), 'prompt')}, {many} to each; groups {self.by}."
-        )
+        return f"A step of GRPO: {responses} to {counted(len(sizes), 'prompt')}, {many} to each; groups {self.by}."
 
     @property
     def facts(self) -> Mapping[str, Any]:
