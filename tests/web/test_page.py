@@ -191,6 +191,19 @@ def test_typing_changes_what_hangs_on_it_and_comes_back(opened: Opened) -> None:
     assert page.inner_text("#result") == before
 
 
+def test_where_a_cell_was_emptied_the_result_leads_to_it(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    before = page.inner_text("#result")
+    page.evaluate("type(byName['old.E'].number, 5, NaN)")
+    first = page.locator("#result button").first
+    assert "is empty" in first.inner_text()
+    first.click()
+    assert page.evaluate("[state.mode, blocks[state.cell[0]].name, state.cell[1]]") == ["explore", "old.E", 5]
+    page.locator("#result").get_by_role("button", name="as it was").click()
+    assert page.inner_text("#result") == before
+    assert page.errors == []
+
+
 @pytest.mark.parametrize(
     ("typed", "came_to", "says"),
     [
