@@ -90,6 +90,6 @@ def test_only_a_pdf_is_paper() -> None:
 
 def test_several_cells_follow_from_blanks_and_one_follows() -> None:
     said = [text for task in handout(worksheet(blueprint_of(load("default", [])), 12)).tasks for text in task.given]
-    several = {", " in text.partition(" follow")[0] for text in said if " follow from blank" in text}
+    several = {"], " in text.partition(" follow")[0] for text in said if " follow from blank" in text}
     assert several == {True}
-    assert not any(", " in text.partition(" follows")[0] for text in said if " follows from blank" in text)
+    assert not any("], " in text.partition(" follows")[0] for text in said if " follows from blank" in text)
