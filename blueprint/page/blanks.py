@@ -322,7 +322,8 @@ def lives(layout: Layout) -> Iterator[Live]:
     known = layout.blueprint.blanks
     if not known:
         return
-    state = f"{grid.BLANKS}!{grid.area(FIRST_ROW, STATE, FIRST_ROW + len(known) - 1, STATE, fixed=True)}"
+    # Of one blank, too, the range has both ends: IronCalc counts in no single cell.
+    state = f"{grid.BLANKS}!{grid.lookup_area(FIRST_ROW, STATE, FIRST_ROW + len(known) - 1, STATE)}"
     done = sum(all(each == each for each in filled(blank, layout)) for blank in known)
     first, of = layout.blueprint.sheets[0].title, f" of {len(known)}"
     yield Live(first, grid.BANNER_ROW, grid.LEFT, f'=COUNTIF({state},"{DONE}")&"{of}"', f"{done}{of}", "live word")
