@@ -342,6 +342,15 @@ def test_on_a_phone_no_panel_of_one_page_is_wider_than_the_screen(opened: Opened
     assert [each for each in page.evaluate(widths) if each[0] > each[1]] == []
 
 
+def test_less_a_negative_number_is_plus(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    assert "(A−0.1799)" in page.inner_text("#overview")
+    page.evaluate("type(byName['reward_model.head.w'].number, 0, -9)")
+    assert page.evaluate("byName['advantage.mean'].cells[0]") < 0
+    assert "(A+" in page.inner_text("#overview")
+    assert "−−" not in page.inner_text("#overview")
+
+
 def test_one_page_says_how_advantages_are_whitened_only_while_they_are(opened: Opened) -> None:
     page = opened(page_text("default"))
     line = "[...document.querySelectorAll('.boxes tr')].filter((row) => row.innerText.includes('Â'))[0].innerText"

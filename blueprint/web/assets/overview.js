@@ -45,7 +45,7 @@ function valueOf(tree, column = {}) {
   for (const [axis, member] of Object.entries(column)) engine.at[axis] = member;
   return engine.compiled(tree)();
 }
-const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : shown(valueOf(part)))).join("");
+const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : shown(valueOf(part)))).join("").replace("−−", "+");
 
 function numberCell(block, offset, classes, text) {
   const td = make("td", { tabindex: -1, class: classes.filter(Boolean).join(" ") || null, onclick: () => choose(block.number, offset) }, state.hidden ? "?" : text);
