@@ -40,7 +40,7 @@ _COMMENT = re.compile(r"^ *(?:/\*.*?\*/\n|// .*\n)", re.DOTALL | re.MULTILINE)
 """A comment on lines of its own."""
 _BEHIND = re.compile(r"(?<=[;{},]) +// [^\"'`]*$")
 """A comment behind a line of a script; what holds a quote might be within a text, and stays."""
-_BLANKS = re.compile(r" *([{};,]) *|(?<=:) ")
+_BLANKS = re.compile(r" *([{};,/]) *|(?<=:) ")
 """Blanks in a style sheet that nothing hangs on."""
 _ZERO = re.compile(r"(?<![\w.])0\.(?=\d)")
 """In a style sheet, the 0 before a point, which no browser needs."""

@@ -342,6 +342,15 @@ def test_on_a_phone_no_panel_of_one_page_is_wider_than_the_screen(opened: Opened
     assert [each for each in page.evaluate(widths) if each[0] > each[1]] == []
 
 
+@pytest.mark.parametrize(
+    ("numbers", "words"), [("optimum", "good good|good not"), ("kto", "how so?|is it late?"), ("bandit", "A|B")]
+)
+def test_members_are_called_by_their_words(opened: Opened, numbers: str, words: str) -> None:
+    page = opened(page_text(numbers))
+    heads = page.locator("#overview tr.words th").all_inner_texts()
+    assert "|".join(heads[:2]) == "|".join(page.locator("#tokens button").all_inner_texts()[:2]) == words
+
+
 def test_less_a_negative_number_is_plus(opened: Opened) -> None:
     page = opened(page_text("default"))
     assert "(A−0.1799)" in page.inner_text("#overview")

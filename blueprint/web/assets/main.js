@@ -23,7 +23,7 @@ function drawTokens() {
   root.hidden = time === undefined;
   if (root.hidden) return;
   const head = sheets.find((sheet) => (sheet.head || []).length > 1)?.head || [], words = head.map((number) => blocks[number]).filter((block) => block.text);
-  const written = [words[1], words[0]].find((block) => block?.axes.includes(time)), chosen = state.at.join();
+  const written = [blocks[data.page?.panels[0].columns.words], words[1], words[0]].find((block) => block?.axes.includes(time)), chosen = state.at.join();
   const groups = group === null ? [[]] : shownGroups().map((member) => [member]);
   root.replaceChildren(...groups.map((own) => make("div", { class: "group" },
     ...(group === null ? [] : [make("span", {}, `${axes[group].meaning} ${own[0] + axes[group].start}`)]),
