@@ -159,20 +159,16 @@ def waiting_cells(layout: Layout) -> frozenset[Place]:
     return frozenset(cell for cell, numbers in layout.hangs.items() if numbers & missing)
 
 
-SIGNS = ("one-page sign", "one-page tilesign")
-"""Cells that say what is done with numbers, which one may know before they are there."""
-
-
 def show_waiting(sheet: str, page: Any, look: Any, layout: Layout) -> None:
     """Shows the cells of a sheet that wait as waiting, until all blanks on which they hang are filled in.
 
-    On One page signs go on saying what is done, and the result what it is.
+    On One page the result goes on saying what it is.
     """
     styles_of = {live.at: live.style for live in layout.lives if live.sheet == sheet}
     groups: dict[tuple[frozenset[int], str], list[tuple[int, int]]] = {}
     for at, numbers in layout.hangs.items():
-        style = styles_of.get(at, "")
-        if at[0] == sheet and style not in SIGNS:
+        if at[0] == sheet:
+            style = styles_of.get(at, "")
             called = style if style.startswith("one-page result ") else ""
             groups.setdefault((numbers, called), []).append(at[1:])
     blanks = layout.blueprint.blanks

@@ -80,6 +80,15 @@ def test_what_would_tell_is_left_out_and_named(chosen: Worksheet) -> None:
     assert Search(chosen.blueprint, chosen.full.values).leaks() == []
 
 
+def test_the_signs_of_one_page_tell_no_right_answer_from_a_wrong_one(chosen: Worksheet) -> None:
+    layout = chosen.book.layout
+    signs = [live.formula for live in layout.lives if live.style in ("one-page sign", "one-page tilesign")]
+    assert signs == []
+    said = {label.text for label in layout.labels if label.style in ("one-page sign", "one-page tilesign")}
+    assert {"exp", "min", "½( )²", "="} <= said
+    assert "≈" not in said
+
+
 def test_a_cell_a_row_and_a_section_are_asked_for(default: Blueprint) -> None:
     asked = [
         Asked("A@episode=1,token=5", 2),

@@ -40,6 +40,8 @@ SETTING = 4
 SHIFTS = {"next": 1, "before": -1}
 """How far from its column an expression reads."""
 TOLERANCE = 1e-9
+CLEARLY = 1e-6
+"""How far a number of another convention is off at least; an ε of 1e-8 in a divisor, which no line names, moves it less."""
 FEWER = 3
 """How much worse one decimal fewer is than one more."""
 
@@ -142,6 +144,14 @@ class Claims(PanelPlacer):
             return AGREES
         exact = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, False))
         return ROUNDED if abs(exact - value) <= TOLERANCE * (1 + abs(value)) else ANOTHER
+
+    def is_another(self, line: Drawn, i: int) -> bool:
+        """Tells whether a claim gives clearly another number than that of its column, as under another convention."""
+        column, _, value = line.cells[i]
+        if column.at is None or isinstance(value, str):
+            return False
+        exact = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, False))
+        return not abs(exact - value) <= CLEARLY * (1 + abs(value))
 
     def agrees(self, line: Drawn, i: int, value: float) -> bool:
         """Tells whether a claim gives a number from what is displayed."""
@@ -367,10 +377,14 @@ class LineWriter(Claims):
             if row.sign and not row.equals:
                 self.put(at, placed.sign, row.sign, "sign")
             return ""
+        if self.layout.blueprint.blanks:  # a claim that goes with the numbers would tell right answers from wrong ones
+            other = OTHERWISE if any(self.is_another(line, i) for i in range(len(line.cells))) else ""
+            self.put(at, placed.sign, other or row.sign or "=", "sign")
+            return other
+        judgements = [self.judged(line, i) for i in range(len(line.cells))]
         made = self.checks_row
         self.checks_row += 1
         self.put(made, 1, row.called, "madename")
-        judgements = [self.judged(line, i) for i in range(len(line.cells))]
         for i, judgement in enumerate(judgements):
             self.live(made, line.cells[i][1], self.claim(line, i), judgement, "made")
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])

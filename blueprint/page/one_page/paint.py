@@ -355,7 +355,7 @@ class PagePainter(PanelWriter):
         for tile, (left, right), before in zip(tiles, spans[1:], spans, strict=False):
             sign = before[1] + 1
             self.merge(top, sign, bottom, max(sign, left - 1), "one-page tilesign")
-            if tile.sign == "=":
+            if tile.sign == "=" and not alike:
                 formula = sum_of.sign_formula(cells, self.of(decimals), self.of(shown), self.tolerance)
                 self.live(top, sign, formula, sum_of.sign(decimals, shown), "tilesign")
             else:
@@ -437,6 +437,7 @@ class PagePainter(PanelWriter):
         """Says what the marks mean, below the first panel where there is room: the first half on the left, the second beside it."""
         first = self.panels[0]
         row = self.free[first.first] + 1
+        claims = not self.layout.blueprint.blanks and any(line.row.equals for line in self.order)
         framed = [p.panel.model for p in self.panels for matrix in p.panel.matrices if matrix.framed]
         meanings = [
             (f"keywritten {framed[0] if framed else 'none'}", "0.133", "what was written", framed),
@@ -447,7 +448,7 @@ class PagePainter(PanelWriter):
                 "read one to the left",
                 any(line.row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL for line in self.order),
             ),
-            ("sign", NEARLY, "last digit rounded", any(line.row.equals for line in self.order)),
+            ("sign", NEARLY, "last digit rounded", claims),
             ("keycounts", "0.362", "the one that counts", any(line.row.fills for line in self.order)),
             ("keyclipped", f"{SNIP}1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
             ("keychosen", "very", "shown on Walk", self.layout.finder is not None),
