@@ -227,7 +227,7 @@ def test_words_that_say_how_advantages_are_whitened_go_with_whitening() -> None:
 
 def test_less_a_negative_mean_is_plus() -> None:
     book = api.build("default", set={"reward_model.w": [-2.1, 1.2, 3.0, 0.9]})
-    assert book.values.cell(book.blocks["advantage.mean"]) < 0
+    assert float(book.values.cell(book.blocks["advantage.mean"])) < 0
     said = [str(live.value) for live in book.layout.lives if live.style == "one-page words"]
     assert [text for text in said if text.startswith("(A+")]
     assert not [text for text in said if "−-" in text or "−−" in text]
