@@ -1,7 +1,7 @@
 """A book: a blueprint with its numbers, ready to be shown, saved and proved."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -364,7 +364,21 @@ def walk_of(book: "Book", members: Mapping[str, int | str]) -> "pd.DataFrame":
     for block in steps:
         shown = book.show(block, **{axis.letter: members[axis.letter] for axis in block.axes if axis.letter in members})
         rows[block.name] = (block.symbol, shown.value, shown.equation, shown.numbers, shown.cell)
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["symbol", "value", "equation", "numbers", "cell"])
+    made = pd.DataFrame.from_dict(rows, orient="index", columns=["symbol", "value", "equation", "numbers", "cell"])
+    return _whole_table()(made)
+
+
+@cache
+def _whole_table() -> "type[pd.DataFrame]":
+    """Returns a table that a notebook shows with whole equations; pandas cuts texts after fifty letters."""
+    import pandas as pd
+
+    class WholeTable(pd.DataFrame):  # type: ignore[misc]
+        def _repr_html_(self) -> str | None:
+            with pd.option_context("display.max_colwidth", None):
+                return super()._repr_html_()  # type: ignore[no-any-return]
+
+    return WholeTable
 
 
 def tensors_of(book: "Book", device: str) -> dict[str, "Tensor"]:

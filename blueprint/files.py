@@ -82,7 +82,7 @@ def require_workbook_ending(path: Path) -> None:
 
 def require_page_ending(path: Path) -> None:
     """Raises SaveError for a directory, and for a page that no browser would know by its name."""
-    _refuse_directory(path)
+    _refuse_directory(path, "page.html")
     if path.suffix.lower() not in (".html", ".htm"):
         raise SaveError(f"{path} does not end in .html, by which browsers know a page: name it so")
 
@@ -100,10 +100,14 @@ def refuse_existing(path: Path, force: bool) -> None:
         raise SaveError(f"{path} is there already: name another file, or replace it with --force")
 
 
-def _refuse_directory(path: Path) -> None:
+NAMES = {".html": "page.html", ".toml": "numbers.toml", ".png": "run.png", ".svg": "run.svg", ".pdf": "run.pdf"}
+"""What a file of each kind may be called, by its ending."""
+
+
+def _refuse_directory(path: Path, name: str = "workbook.xlsx") -> None:
+    """Refuses a directory, and gives a name in it; one that ends as a file would gets a name of that kind."""
     if os.path.isdir(path):
-        known = path.suffix if path.suffix in (".xlsx", ".html", ".toml", ".png", ".svg", ".pdf") else ".xlsx"
-        inside = path / f"workbook{known}"
+        inside = path / NAMES.get(path.suffix, name)
         raise SaveError(f"{path} is a directory: give the name of a file, such as {inside}")
 
 

@@ -31,10 +31,14 @@ _TOKEN = re.compile(
 )
 
 
+ASKS_PROGRAM = "ISERR(_xlfn.FORMULATEXT("
+
+
 def spoil(source: Path, target: Path, waits: bool = False) -> int:
     """Writes a copy of a workbook in which every formula cell's cached value is 777.25; returns how many there are.
 
-    waits: formulas that wait for a blank were saved without a value; they get one, too.
+    waits: formulas that wait for a blank were saved without a value; they get one, too, as does in every file the formula that
+    asks whether the program knows FORMULATEXT.
 
     Raises ValueError if a formula cell has no cached value, or if a formula is found that could not be spoiled.
     """
@@ -62,7 +66,7 @@ def _spoil_sheet(xml: str, waits: bool) -> tuple[str, int]:
         attributes, body = cell["attributes"] or "", cell["body"]
         if not _FORMULA.search(body):
             return cell[0]
-        if not _VALUE.search(body) and waits:
+        if not _VALUE.search(body) and (waits or ASKS_PROGRAM in body):
             body += "<v/>"
         if not _VALUE.search(body):
             raise ValueError(f"the formula cell <c{attributes}> has no cached value")

@@ -147,6 +147,12 @@ def test_unreadable_files_end_with_3_and_wrong_use_with_2(tmp_path: Path) -> Non
     assert call("a", "b").exit_code == 2
 
 
+def test_one_response_is_no_responses(tmp_path: Path) -> None:
+    one = {name: batch()[name][:1] for name in ("response_mask", "logprobs_old", "scores")}
+    said = call(raw_npz(tmp_path, {**one, "response_mask": np.eye(1, 6)}, json.dumps(METADATA))).stdout
+    assert "npz, 1 response of up to 6 positions, 1 token inside the mask" in said
+
+
 def test_help_names_the_formats_and_needs_no_heavy_module() -> None:
     assert "Formats: safetensors, npz, jsonl, parquet, and .pt of plain tensors." in call("--help").stdout
     code = "import sys, blueprint.dumps, blueprint.commands.inspect; print(*sys.modules)"

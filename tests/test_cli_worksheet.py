@@ -55,3 +55,12 @@ def test_the_schema_describes_files_of_blanks() -> None:
     assert check.is_valid({"blanks": [{"what": "advantages", "weight": 2}]})
     assert not check.is_valid({"blanks": [{"what": "advantages", "weight": 0}]})
     assert not check.is_valid({"blanks": []})
+
+
+def test_a_single_blank_is_proved_and_checked_as_well(tmp_path: Path) -> None:
+    made = run_command("worksheet", "--numbers", "very-very-sleepy", "-o", tmp_path / "s.xlsx", "--blanks", 1)
+    assert made.exit_code == 0, made.output
+    assert re.search(r"ironcalc recalculated ([\d,]+) of \1 formulas", made.stdout)
+    checked = run_command("check", tmp_path / "s.xlsx")
+    assert "agrees so far" in checked.stdout
+    assert "2 cells wait for a blank that is not filled in: they neither agree nor deviate" in checked.stdout

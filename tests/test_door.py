@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,8 @@ def test_a_walk_is_a_row_for_each_step(book: bp.Book) -> None:
     assert walk.loc["td_errors", "numbers"] == "1·(0.02669 + 0.9·0.32238 − 0.6931) = −0.3763"
     assert [*walk.index][-1] == "total_loss"
     assert walk.value.map(float).notna().all()
+    shown = walk._repr_html_()
+    assert all(escape(text, quote=False) in shown for text in (*walk.equation, *walk.numbers))
     with pytest.raises(NotationError, match="z: no step has such an axis; write one of n, t"):
         book.walk(z=1)
 

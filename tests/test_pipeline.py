@@ -137,3 +137,9 @@ def test_a_stage_is_built_under_its_name(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "pipeline-sft.xlsx").exists()
     told = run_command("numbers", "pipeline-sft.xlsx")
     assert "decimals = 2" in told.output
+
+
+def test_what_rounding_leaves_of_0_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    numbers, left, *_ = run_command("build", "--numbers", "pipeline/ppo", "--no-proof").output.splitlines()[2:]
+    assert left == f"  {numbers.split()[0]} is 0: it is what rounding has left"

@@ -21,6 +21,7 @@ from blueprint.checking.files import Checked, printed_value
 from blueprint.language import Array, Block
 from blueprint.language.schedule import read_by
 from blueprint.page.digits import same_print
+from blueprint.page.grid import READS_FORMULAS
 from blueprint.page.outline import Blueprint
 from blueprint.page.parse_cell import is_error
 from blueprint.quoting import unquoted
@@ -247,8 +248,14 @@ def values_of(file: Checked) -> Values:
     if file.computed is None:
         return Values(why="no engine here can say what its formulas come to")
     known = [(at, file.value(*at), file.computed.get((at.sheet, at.cell))) for at in cells]
-    # What waits for a blank of a worksheet was saved without a value.
-    held = [(at, shows, is_) for at, shows, is_ in known if shows is not None or not file.blanks.cells]
+    # What waits for a blank of a worksheet was saved without a value, and so is whether the program knows FORMULATEXT.
+    probe = (file.named(READS_FORMULAS) or "").replace("$", "")
+    waits = bool(file.blanks.cells)
+    held = [
+        (at, shows, is_)
+        for at, shows, is_ in known
+        if shows is not None or not (waits or f"{at.sheet}!{at.cell}" == probe)
+    ]
     lost = float(np.spacing(max((_largest(array) for array in file.arrays.values()), default=1.0)))
     stale = (
         Stale(f"{unquoted(at.sheet)}!{at.cell}", printed_value(shows), printed_value(is_))

@@ -157,9 +157,19 @@ def _blanks(verdict: Verdict) -> Iterator[str]:
     """Says what waits, and with what that is compared which goes on with an answer."""
     blanks = verdict.file.blanks
     if blanks.waiting:
-        yield f"{len(blanks.waiting):,} cells wait for a blank that is not filled in: they neither agree nor deviate"
+        one, more = (
+            "cell waits for a blank that is not filled in: it neither agrees nor deviates",
+            "cells wait for a blank that is not filled in: they neither agree nor deviate",
+        )
+        wait = one if len(blanks.waiting) == 1 else more
+        yield f"{len(blanks.waiting):,} {wait}"
     if going_on := len(blanks.behind - blanks.waiting):
-        yield f"{going_on:,} cells go on with what was filled in, and are compared with what the definitions make of that"
+        goes_on = (
+            "cell goes on with what was filled in, and is"
+            if going_on == 1
+            else "cells go on with what was filled in, and are"
+        )
+        yield f"{going_on:,} {goes_on} compared with what the definitions make of that"
 
 
 def _formulas(verdict: Verdict) -> Iterator[str]:

@@ -20,7 +20,7 @@ from blueprint.classes.submission import Given
 from blueprint.language import Block, Cell, Computation, Expr, Op, Values, filled_by, reads
 from blueprint.language.cells import Members, alternative_of, value_of
 from blueprint.language.trees import children
-from blueprint.misconceptions import Diagnosis, diagnose, further_values, shortened, wrong_values
+from blueprint.misconceptions import Diagnosis, diagnose, further_values, shortened, too_short, wrong_values
 from blueprint.page.digits import MOST, SHOWN
 from blueprint.page.outline import Blank
 from blueprint.workbooks.registry import kind_named
@@ -96,6 +96,8 @@ HAIR, FIFTEEN_DIGITS = 1e-6, 1e-14
 
 TOO_FEW = {"rounded": "right, but rounded too far", "cut": "right, but cut off instead of rounded"}
 """What was done to a number that is wrong by its digits alone."""
+CANNOT_TELL = "too few digits to tell"
+"""What is said of a number so short that it may be the right one, or any other: 0.04 for 0.0382."""
 
 MOST_ROUNDING = 50
 """By how many times its tolerance a carried number may be off since earlier ones were rounded; more explains anything."""
@@ -199,11 +201,12 @@ class Marking:
         return self._carried(cell, blank, own)
 
     def _too_few(self, blank: KeyBlank, number: float, rights: Iterable[float]) -> str:
-        """Says what was done to a number that would be right with more digits; "" of any other."""
-        found = (shortened(number, right, blank.decimals) for right in rights if abs(right) < MOST)
-        how = next(filter(None, found), None)
+        """Says what was done to a number that would be right with more digits, or might be; "" of any other."""
+        usual = [right for right in rights if abs(right) < MOST]
+        how = next(filter(None, (shortened(number, right, blank.decimals) for right in usual)), None)
+        near = any(too_short(number, right, blank.decimals) for right in usual)
         wanted = f": {blank.decimals} decimals are wanted" * (self.course.policy.tolerance_of(blank) is None)
-        return f"{TOO_FEW[how]}{wanted}" if how else ""
+        return f"{TOO_FEW[how]}{wanted}" if how else f"{CANNOT_TELL}{wanted}" if near else ""
 
     def _rounded_before(self, cell: Cell, off: float) -> bool:
         """Tells whether a step is off because earlier numbers, of which one is wrong, were typed as rounded as the sheet shows.

@@ -137,10 +137,13 @@ def feedback_workbook(result: Result, results: Results, answers: Answers | None)
         for row, sentence in enumerate(said, 1):
             sheet.write_string(row, 0, sentence, look(styles.LABELS["lead"]))
         top = len(said) + 2
-        for column, head in enumerate(heads):
+        lines = (
+            () if result.refused else feedback_lines(result, results, answers)
+        )  # of what was not read no blank is empty
+        for column, head in enumerate(() if result.refused else heads):
             align = {"align": "center" if head in ("blank", "points", "of") else "left"}
             sheet.write_string(top, column, head, look(styles.LABELS["table head"] | align))
-        for row, line in enumerate(feedback_lines(result, results, answers), top + 1):
+        for row, line in enumerate(lines, top + 1):
             for column, (head, cell) in enumerate(zip(heads, line.cells, strict=True)):
                 own = LOOKS[line.status][1] if head == "mark" else {}
                 plain = styles.LABELS["wrapped"] | {"align": "left" if isinstance(cell, str) else "center"}
@@ -159,7 +162,7 @@ def feedback_page(result: Result, results: Results, answers: Answers | None) -> 
         title=f"{results.assignment}: {result.name or result.student}",
         said=summed(result, results),
         heads=[*HEADS, *([REVEALED] if answers else [])],
-        lines=[*feedback_lines(result, results, answers)],
+        lines=[] if result.refused else [*feedback_lines(result, results, answers)],
     )
 
 

@@ -219,7 +219,8 @@ def read_submission(
                 answers = _recalculated(package, key.blanks, answers)
             return Submission(tokens, answers, package.saved_by, locked_in(package, blocks))
     except ReadError as error:
-        return Submission(tokens, refused=str(error).replace(str(path), "the file"))
+        said = str(error).replace(str(path), "the file").replace(saved_file.NAME_ANOTHER, HAND_IN)
+        return Submission(tokens, refused=said)
 
 
 def tokens_in(package: Package | OpenDocument) -> dict[str, str]:
@@ -237,6 +238,8 @@ def tokens_in(package: Package | OpenDocument) -> dict[str, str]:
     return {place: match[0] for place, match in found.items() if match}
 
 
+HAND_IN = "hand in the worksheet that you were given, as a spreadsheet has saved it"
+"""What its student is to do about a file that is no workbook."""
 UNSAVED = "a formula that was saved without its value"
 
 
@@ -253,10 +256,11 @@ def _stand(package: Package | OpenDocument, blank: KeyBlank) -> list[tuple[str, 
     if name not in package.names and blank.sheet in package.sheets:  # a program has dropped the names
         return [(blank.sheet, address) for address in blank.addresses]
     found = sorted(cell for area in areas or () for cell in area.cells())
-    saved_file.require(
-        len({sheet for sheet, _, _ in found}) == 1 and len(found) == len(delivered),
-        f"the cells of blank {int(blank.id[1:])} ({blank.title}) are gone, or were torn apart: copy the answers into a fresh file",
-    )
+    what = f"the cells of blank {int(blank.id[1:])} ({blank.title}) are gone, or were torn apart"
+    if blank.sheet not in package.sheets and not found:
+        what = f"it has no sheet {blank.sheet}, where blank {int(blank.id[1:])} ({blank.title}) was"
+    whole = len({sheet for sheet, _, _ in found}) == 1 and len(found) == len(delivered)
+    saved_file.require(whole, f"{what}: copy the answers into a fresh file")
     order = sorted(range(len(delivered)), key=delivered.__getitem__)
     placed = dict(zip(order, found, strict=True))
     return [(sheet, grid.address(row, column)) for sheet, row, column in map(placed.__getitem__, range(len(found)))]

@@ -252,18 +252,23 @@ def _write_page(path: Path, page: str, force: bool) -> None:
         unfinished.write_text(page, encoding="utf-8")
 
 
+RARE = {"unreadable": "no number", "excused": "excused"}
+"""Statuses that have a column where somebody has them."""
+
+
 def _report_told(report: dict[str, Any]) -> list[str]:
     shares = report["shares"]
     mean = f", {sum(shares) / len(shares):.0%} of the points on average" if shares else ""
     lines = [
         f"{unquoted(report['assignment'])}: {report['handed_in']} of {report['students']} students handed a file in{mean}"
     ]
-    statuses = ["right", "carried", "wrong", "empty"]
+    counts = [each["counts"] for each in report["blanks"]]
+    statuses = ["right", "carried", "wrong", "empty", *(s for s in RARE if any(each.get(s) for each in counts))]
     rows = [
         [each["blank"], unquoted(each["title"], TITLE), *(str(each["counts"].get(s, 0)) for s in statuses)]
         for each in report["blanks"]
     ]
-    lines += table([["", "blank", *statuses], *rows]) if shares else []
+    lines += table([["", "blank", *(RARE.get(s, s) for s in statuses)], *rows]) if shares else []
     for each in report["misconceptions"][:5]:
         lines.append(f"{each['students']} x {each['blank']}: {unquoted(each['says'] or each['name'], SAYS)}")
     if report["flags"]:

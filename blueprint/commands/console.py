@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from blueprint.book import Book
+from blueprint.language.spelling.numbers import is_tiny, printed
 from blueprint.quoting import page, printable
 
 MOST_ENDED = 5
@@ -104,6 +105,8 @@ def _tell_result(book: Book) -> None:
         return
     shown = book.show(result)
     say(f"{title} {shown.value:.6g}: {shown.equation}\n  {shown.numbers}")
+    for left in filter(is_tiny, (book.values.cell(part) for part in book.blueprint.parts)):
+        say(f"  {printed(left)} is 0: it is what rounding has left")
     for part in book.blueprint.parts:
         say(f"  {round(float(book.values.cell(part)), 6) + 0.0:>10.6f}  {part.about.meaning}")
 

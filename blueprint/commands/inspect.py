@@ -11,7 +11,7 @@ import click
 
 from blueprint.commands import console, errors
 from blueprint.dumps import Inspection, Minibatch, inspect
-from blueprint.inputs import shown_value
+from blueprint.inputs import counted, shown_value
 from blueprint.quoting import printable, table, unquoted
 
 MOST_LISTED = 12
@@ -94,7 +94,8 @@ def _size(found: Inspection) -> str:
     if not isinstance(batch, Minibatch):
         return f"{head[:1].lower()}{head[1:]}"
     rows, slots = batch.mask.shape
-    inside = f"{rows:,} responses of up to {slots:,} positions, {found.words:,} tokens inside the mask"
+    many = counted(rows, "response"), counted(slots, "position"), counted(found.words, "token")
+    inside = "{} of up to {}, {} inside the mask".format(*many)
     return f"{inside}; {head[:1].lower()}{head[1:]}" if head else inside
 
 

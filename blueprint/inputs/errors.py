@@ -33,7 +33,7 @@ def suggestion(meant: str | None, known: Sequence[str]) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Spell a count with its noun: 1 word, 2 words."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def shown(value: object) -> str:

@@ -195,6 +195,8 @@ def figure_of(study: Study, panels: Sequence[str] = tuple(PANELS), title: str = 
 
 
 def _draw(panel: Any, study: Study, name: str) -> None:
+    from matplotlib.ticker import LogFormatter
+
     last = int(study.frame()["steps"].max())
     at = np.linspace(0, last, POINTS + 1)[1:]
     for place, label in enumerate(study.labels):
@@ -209,11 +211,13 @@ def _draw(panel: Any, study: Study, name: str) -> None:
     if name == "length":
         panel.axhline(SOLVED, color="#595959", linewidth=0.8, linestyle=(0, (1, 3)))
         panel.annotate(f"solved: {SOLVED}", (last, SOLVED), ha="right", va="bottom", fontsize=7, color="#595959")
-        panel.set_ylim(0, None)
+        panel.set_ylim(0, max(panel.get_ylim()[1], SOLVED * 1.14))
     if name == "explained_variance":
         panel.set_ylim(LOWEST_FORESEEN, 1.05)
     if name == "grad_norm":
         panel.set_yscale("log")
+        for axis in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):  # 20, and not 2 × 10¹
+            axis(LogFormatter(minor_thresholds=(2, 0.5)))
     panel.set_title(PANELS[name], fontsize=9, loc="left")
     panel.tick_params(labelsize=8)
     panel.grid(alpha=0.25)

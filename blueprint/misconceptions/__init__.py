@@ -1,6 +1,6 @@
 """Misconceptions: mistakes that are often made in a row, as data, and what they give on the numbers at hand."""
 
-from blueprint.misconceptions.diagnosing import Diagnosis, diagnose, half_unit, shortened
+from blueprint.misconceptions.diagnosing import Diagnosis, diagnose, half_unit, shortened, too_short
 from blueprint.misconceptions.evaluating import Arrays, Rewritten, Shown
 from blueprint.misconceptions.rewriting import (
     Change,
@@ -33,6 +33,6 @@ from blueprint.misconceptions.wrong_numbers import Rows, Wrong, further_values, 
 __all__ = [
     "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rewritten", "Rows", "Shown", "Wrong", "applied", "at",
     "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "further_values", "half_unit", "halves", "instead",
-    "minus_one", "misconceptions_of", "of", "operand", "operation", "row", "shortened", "swapped", "times", "turned",
+    "minus_one", "misconceptions_of", "of", "operand", "operation", "row", "shortened", "swapped", "times", "too_short", "turned",
     "upside_down", "whole", "without", "wrong_values", "zero",
 ]  # fmt: skip

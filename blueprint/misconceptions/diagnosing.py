@@ -41,6 +41,12 @@ def shortened(number: float, right: float, decimals: int) -> Shortened | None:
     return "cut" if nearer_0 and any(off <= (1 + HAIR) * unit for unit in typed if unit <= 1.5 * farthest) else None
 
 
+def too_short(number: float, right: float, decimals: int) -> bool:
+    """Tells whether a number has so few digits that it may be the right one as well as any other near it: 0.04 for 0.0382."""
+    kept = next((kept for kept in range(decimals) if round(number, kept) == number), decimals)
+    return number != 0 and kept < decimals and abs(number - right) <= (1 / 2 + HAIR) * 10.0**-kept
+
+
 CHANCE = 0.05
 """How probable it may be at most that a number drawn from where the numbers of a row lie is one of its misconceptions'."""
 MOST_IDEAS, MOST_ALIKE = 3, 6

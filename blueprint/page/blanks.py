@@ -160,18 +160,25 @@ def waiting_cells(layout: Layout) -> frozenset[Place]:
 
 
 def show_waiting(sheet: str, page: Any, look: Any, layout: Layout) -> None:
-    """Shows the cells of a sheet that wait as waiting, until all blanks on which they hang are filled in."""
-    groups: dict[frozenset[int], list[tuple[int, int]]] = {}
-    for (title, row, column), numbers in layout.hangs.items():
-        if title == sheet:
-            groups.setdefault(numbers, []).append((row, column))
+    """Shows the cells of a sheet that wait as waiting, until all blanks on which they hang are filled in.
+
+    On One page the result goes on saying what it is.
+    """
+    styles_of = {live.at: live.style for live in layout.lives if live.sheet == sheet}
+    groups: dict[tuple[frozenset[int], str], list[tuple[int, int]]] = {}
+    for at, numbers in layout.hangs.items():
+        if at[0] == sheet:
+            style = styles_of.get(at, "")
+            called = style if style.startswith("one-page result ") else ""
+            groups.setdefault((numbers, called), []).append(at[1:])
     blanks = layout.blueprint.blanks
-    for numbers, cells in sorted(groups.items(), key=lambda group: sorted(group[0])):
+    for (numbers, called), cells in sorted(groups.items(), key=lambda group: (sorted(group[0][0]), group[0][1])):
         found = rectangles(cells)
+        waiting = styles.waiting(called.split(" ")[2].replace("_", " ") if called else "")
         rule = {
             "type": "formula",
             "criteria": f"={over('COUNT', [*map(name_of, sorted(numbers))])}<{sum(len(blanks[n - 1].cells) for n in numbers)}",
-            "format": look("waiting", styles.WAITING),
+            "format": look(f"waiting {called}".rstrip(), waiting),
             "multi_range": " ".join(grid.area(*corners) for corners in found),
             "stop_if_true": True,
         }
@@ -179,7 +186,7 @@ def show_waiting(sheet: str, page: Any, look: Any, layout: Layout) -> None:
 
 
 HEADINGS = {
-    "blank": 6, "stands at": 23, "symbol": 13, "what is asked": 36, "where": 20, "equation": 42, "title": 28,
+    "blank": 8, "stands at": 23, "symbol": 13, "what is asked": 36, "where": 20, "equation": 42, "title": 28,
     "write": 9, "decimals": 9, "points": 7, "cells": 6, "filled in": 8, "so it is": 8,
 }  # fmt: skip
 """Of the table, each with its width in letters, from the second column on."""
@@ -191,7 +198,7 @@ COPY_COLUMN = grid.LEFT + 5
 FIRST_ROW, RULE_ROW = 6, 4
 DONE, BEGUN, EMPTY = "filled in", "begun", "empty"
 SAME, OTHER = "same", "other"
-REASON = COLUMN["symbol"]
+REASON = COLUMN["what is asked"]
 RULE = (
     "Check: the sum of a blank's cells, times the first number on the right, rounded, modulo the second. "
     "Where yours is the same, the number is right, or one time in a hundred lucky."
@@ -311,7 +318,8 @@ def lives(layout: Layout) -> Iterator[Live]:
     known = layout.blueprint.blanks
     if not known:
         return
-    state = f"{grid.BLANKS}!{grid.area(FIRST_ROW, STATE, FIRST_ROW + len(known) - 1, STATE, fixed=True)}"
+    # Of one blank, too, the range has both ends: IronCalc counts in no single cell.
+    state = f"{grid.BLANKS}!{grid.lookup_area(FIRST_ROW, STATE, FIRST_ROW + len(known) - 1, STATE)}"
     done = sum(all(each == each for each in filled(blank, layout)) for blank in known)
     first, of = layout.blueprint.sheets[0].title, f" of {len(known)}"
     yield Live(first, grid.BANNER_ROW, grid.LEFT, f'=COUNTIF({state},"{DONE}")&"{of}"', f"{done}{of}", "live word")

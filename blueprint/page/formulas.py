@@ -76,6 +76,7 @@ def address(row: int, column: int) -> str:
 FOUND_CELL, CHANGED_CELL = address(FOUND_ROW, GONE), address(CHANGED_ROW, VERDICT)
 TOLERANCE_CELL, ENDED_CELL = address(TOLERANCE_ROW, VERDICT), address(ENDED_ROW, VERDICT)
 PROBE_CELL = address(PROBE_ROW, VERDICT)
+PROBE = grid.FORMULAS, PROBE_ROW, VERDICT
 ON_ALL_CELL, RESULT_CELL = address(FOUND_ROW, VERDICT), address(RESULT_ROW, VERDICT)
 SHORTEST_HERE, PROBE_HERE = (grid.address(row, VERDICT, fixed=True) for row in (SHORTEST_ROW, PROBE_ROW))
 """The same on this sheet itself: a formula for each watch that reads them is shorter by the sheet's name."""

@@ -37,6 +37,10 @@ class ReadError(QuotingError):
     """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""
 
 
+NAME_ANOTHER = "name one that `blueprint build` or a spreadsheet has saved"
+"""What to do about a file that is no workbook."""
+
+
 def require(holds: object, otherwise: str) -> None:
     """Raises ReadError, with a sentence, where something does not hold."""
     if not holds:
@@ -230,7 +234,7 @@ def check_file(path: Path) -> None:
             begin != PASSWORD, f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx"
         )
         what = "it begins as no .xlsx file does" if begin else "it is empty"
-        require(begin.startswith(ZIP), f"{says} ({what}): name one that `blueprint build` or a spreadsheet has saved")
+        require(begin.startswith(ZIP), f"{says} ({what}): {NAME_ANOTHER}")
         require(zipfile.is_zipfile(file), f"{says}: its end is missing; copy or download it again")
 
 

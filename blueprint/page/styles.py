@@ -45,12 +45,20 @@ JUDGEMENTS = "OK", "LOOK"
 """Those that a verdict on a check may be."""
 CHOSEN: Properties = {"bg_color": "#FFC000", "font_color": INK}
 WAITING_SIGN = "…"
-WAITING: Properties = {
-    "bg_color": PALE_GREY,
-    "font_color": PALE_GREY,  # so that an error, which no number format reaches, is not seen
-    "num_format": ";".join([f'[Black]"{WAITING_SIGN}"'] * 4),
-}
-"""How a cell looks that waits for blanks to be filled in: a sign for any number or text, on grey."""
+
+
+def waiting(name: str = "") -> Properties:
+    """Returns how a cell looks that waits for blanks to be filled in: a sign for any number or text, on grey.
+
+    name: what stands before the sign.
+    """
+    sign = f"{name}  {WAITING_SIGN}" if name else WAITING_SIGN
+    return {
+        "bg_color": PALE_GREY,
+        "font_color": PALE_GREY,  # so that an error, which no number format reaches, is not seen
+        "num_format": ";".join([f'[Black]"{sign}"'] * 4),
+    }
+
 
 BASE: Properties = {"font_name": "Calibri", "font_size": 10, "font_color": INK, "valign": "vcenter"}
 

@@ -24,7 +24,7 @@ from blueprint.page.parse_cell import is_error
 
 
 class Unknown(str):
-    """The value of a formula that waits: none is written."""
+    """The value of a formula that the program that opens the file is to compute: none is written."""
 
 
 UNKNOWN = Unknown()
@@ -215,7 +215,8 @@ class BookWriter:
         self.sheets, self.formats, self.formulas = dict[str, Any](), dict[Any, Any](), 0
         self.long: dict[tuple[str, int], str | None] = {}
         formulas.watch_of(layout)  # which finds what hangs on blanks
-        self.waits = blanks.waiting_cells(layout)
+        # Gnumeric trusts the values that it finds, and has no FORMULATEXT: told that there is one, it would mark every row.
+        self.unvalued = {*blanks.waiting_cells(layout), formulas.PROBE}
 
     def write(self, created: datetime) -> int:
         """Writes everything and returns the number of formulas; created: when the file says it was made."""
@@ -313,8 +314,8 @@ class BookWriter:
                 self.formula(run.sheet, run.row, column, run.formulas[i], value, look)
 
     def formula(self, sheet: str, row: int, column: int, formula: str, value: float | str, look: Any) -> None:
-        """Writes a formula with its value; without one where it waits for blanks."""
-        value = UNKNOWN if (sheet, row, column) in self.waits else value
+        """Writes a formula with its value; without one where it waits for blanks, or asks what the program knows."""
+        value = UNKNOWN if (sheet, row, column) in self.unvalued else value
         if value != value or value in (inf, -inf):  # no reader knows what such a number is
             raise SaveError(f"{sheet}!{grid.address(row, column)} would hold {value}, which is no number")
         self.sheets[sheet].formula(row, column, formula, look, value)

@@ -105,16 +105,17 @@ def said(run: Run) -> str:
 PANELS = {
     "gold": "gold: what people want",
     "proxy": "reward model's score (proxy)",
-    "kl": "KL to the reference, a response",
-    "kl_k1": "the same by k1",
-    "entropy": "entropy, a token",
+    "kl": "KL of a response to the reference, nats",
+    "kl_k1": "that KL as sampled, k1, nats",
+    "entropy": "entropy of a token, nats",
     "clip_fraction": "share of clipped tokens",
     "value_loss": "value loss",
     "grad_norm": "gradient norm",
     "length": "tokens of a response",
 }
 """What is shown, in the order of reading, with its title; β itself follows where it adapts."""
-COLOURS = ("#c44e52", "#dd8452", "#4c72b0", "#55a868", "#8172b3", "#937860", "#64b5cd", "#595959")
+COLOURS = ("#a8480c", "#0a5cad", "#1b7a43", "#862b86", "#5f6368", "#dd8452", "#64b5cd", "#55a868")
+"""Of the lines; the first ones are those of the page of a run."""
 SMOOTH = 5
 """Iterations over which a line is averaged; what was measured is drawn behind it, paler."""
 MOST_LINES = 8
@@ -168,7 +169,8 @@ def figure_of(run: Run, seed: int | None = None) -> Figure:
         else f"mean of {run.numbers.seeds} seeds"
     )
     figure.suptitle(
-        f"{run.numbers.title}: {seeds}, {run.numbers.update.method}; lines are means of {SMOOTH} iterations",
+        f"{run.numbers.title}: {seeds}, {run.numbers.update.method}; lines are means of {SMOOTH} iterations, "
+        "pale ones each iteration",
         fontsize=11,
     )
     return figure

@@ -13,10 +13,10 @@ from blueprint.training.run import Run
 COLUMNS = {
     "gold": "gold: what people want",
     "proxy": "proxy: the reward model's score",
-    "kl": "KL to the reference, exact",
-    "kl_k1": "KL by k1",
+    "kl": "KL to the reference, exact, nats",
+    "kl_k1": "that KL as sampled, k1, nats",
     "clip_fraction": "clip fraction",
-    "entropy": "entropy, a token",
+    "entropy": "entropy of a token, nats",
     "value_loss": "value loss",
     "grad_norm": "gradient norm",
     "length": "tokens of a response",
@@ -48,6 +48,9 @@ def write_workbook(run: Run, path: Path, seed: int | None) -> None:
         styles = {
             "title": book.add_format({"bold": True, "font_size": 14}),
             "head": book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1}),
+            "column": book.add_format(
+                {"bold": True, "text_wrap": True, "valign": "top", "bottom": 1, "align": "right"}
+            ),
             "typed": book.add_format({"num_format": "0.0000", "font_color": "#0000FF"}),
             "formula": book.add_format({"num_format": "0.0000"}),
             "choice": book.add_format({"bg_color": "#FFF2CC", "border": 1, "bold": True}),
@@ -57,13 +60,18 @@ def write_workbook(run: Run, path: Path, seed: int | None) -> None:
         _write_data(data, run, seed, styles)
         _write_run(book, shown, run, seed, styles)
         _write_samples(samples, run, seed, styles)
+        for sheet in (shown, data, samples):
+            sheet.set_landscape()
+            sheet.set_paper(9)
+            sheet.fit_to_pages(1, 0)
+            sheet.repeat_rows(HEAD - 1)
         book.close()
 
 
 def _write_data(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> None:
     """Types what was watched: the rows of the first β, then those of the next."""
     sheet.write(0, 0, "What blueprint run computed: for each KL coefficient a row for each iteration", styles["title"])
-    sheet.write_row(HEAD - 1, 0, ("β", "iteration", *COLUMNS.values()), styles["head"])
+    sheet.write_row(HEAD - 1, 0, ("β", "iteration", *COLUMNS.values()), styles["column"])
     rows = run.frame(seed)
     for column, name in enumerate(("beta", "iteration", *COLUMNS)):
         sheet.write_column(HEAD, column, rows[name].tolist(), styles["typed"] if name in COLUMNS else None)
@@ -99,7 +107,7 @@ def _write_run(book: Any, sheet: Any, run: Run, seed: int, styles: dict[str, Any
         "gold, mean of 5",
         "proxy, mean of 5",
     ]
-    sheet.write_row(HEAD - 1, 0, meanings, styles["head"])
+    sheet.write_row(HEAD - 1, 0, meanings, styles["column"])
     r = run.place(betas[start], seed)
     for iteration in range(many):
         for column, (formula, value) in enumerate(_formulas(run, r, iteration)):

@@ -326,7 +326,10 @@ class Pages:
         """Packs what the columns of a panel are: an axis, or the blocks that say which groups belong together; and how many."""
         if columns.of == "members":
             axis = next((axis for axis in self.packing.axes if axis.letter == columns.axis), None)
-            return None if axis is None else {"of": columns.of, "axis": self.packing.axis(axis), "most": columns.most}
+            if axis is None:
+                return None
+            words = self.number(columns.words)
+            return filled(of=columns.of, axis=self.packing.axis(axis), most=columns.most, words=words)
         blocks = [self.number(name) for name in columns.axis.split()]
         if None in blocks:
             return None

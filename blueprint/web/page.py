@@ -40,8 +40,10 @@ _COMMENT = re.compile(r"^ *(?:/\*.*?\*/\n|// .*\n)", re.DOTALL | re.MULTILINE)
 """A comment on lines of its own."""
 _BEHIND = re.compile(r"(?<=[;{},]) +// [^\"'`]*$")
 """A comment behind a line of a script; what holds a quote might be within a text, and stays."""
-_BLANKS = re.compile(r" *([{};,]) *|(?<=:) ")
+_BLANKS = re.compile(r" *([{};,/]) *|(?<=:) ")
 """Blanks in a style sheet that nothing hangs on."""
+_ZERO = re.compile(r"(?<![\w.])0\.(?=\d)")
+"""In a style sheet, the 0 before a point, which no browser needs."""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -127,7 +129,7 @@ def asset(name: str) -> str:
     """Returns a text of this room, without the indents, blanks and comments that only its reader needs."""
     text = files("blueprint.web").joinpath("assets", name).read_text(encoding="utf-8")
     lines = filter(None, (_BEHIND.sub("", line.strip()) for line in _COMMENT.sub("", text).splitlines()))
-    return _BLANKS.sub(r"\1", "".join(lines)) if name.endswith(".css") else "\n".join(lines)
+    return _ZERO.sub(".", _BLANKS.sub(r"\1", "".join(lines))) if name.endswith(".css") else "\n".join(lines)
 
 
 def font() -> str:

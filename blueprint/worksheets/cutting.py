@@ -36,6 +36,10 @@ def without(blueprint: Blueprint, names: Collection[str], texts: Iterable[str] =
     return Cutter(blueprint, [block for block in blueprint.blocks() if block.name in names], texts).cut()
 
 
+LIST = " · "
+"""What stands between the items of a list in one line."""
+
+
 class Cutter:
     """Takes blocks, sheets and texts out of a blueprint.
 
@@ -60,7 +64,7 @@ class Cutter:
             self.gone |= lost  # what stood beside something that is gone, such as an allowed distance
             left = self._sheets_left()
         titles = {sheet.title for sheet in whole.sheets} - {sheet.title for sheet in left.sheets}
-        self.unled = [re.compile(rf"\b(?:sheet|on|see) {re.escape(title)}\b") for title in titles]
+        self.unled = [re.compile(rf"\b(?:sheet|on|see) {re.escape(title)}\b|^{re.escape(title)}: ") for title in titles]
         left, blocks = self._sheets_left(), set(left.blocks())
         return replace(
             left,
@@ -75,11 +79,16 @@ class Cutter:
         )
 
     def text(self, text: str) -> str:
-        """Returns what is left of a text: not the sentences that lead to a sheet that is gone."""
+        """Returns what is left of a text: not the sentences, or items of a list, that lead to a sheet that is gone."""
         if text in self.texts:
             return ""
-        kept = (each for each in re.split(r"(?<=[.!?]) ", text) if not any(sheet.search(each) for sheet in self.unled))
-        return " ".join(kept) if self.unled else text
+        if not self.unled:
+            return text
+        items = (
+            LIST.join(item for item in sentence.split(LIST) if not any(sheet.search(item) for sheet in self.unled))
+            for sentence in re.split(r"(?<=[.!?]) ", text)
+        )
+        return " ".join(filter(None, items))
 
     def _sheets_left(self) -> Blueprint:
         self.read = {need.read for block in self.blueprint.blocks() if block not in self.gone for need in needs(block)}

@@ -139,7 +139,10 @@ class Writer:
                     said = self._shown(each, cell.block.about.decimals)
                     together = said if said.startswith("follow") else f"{len(shown)} {said}"
                     shown.setdefault(together, []).append(self.called(each))
-                yield from (f"{', '.join(cells)} {said.lstrip('0123456789 ')}" for said, cells in shown.items())
+                for said, cells in shown.items():
+                    told = said.lstrip("0123456789 ")
+                    told = told.replace("follows", "follow", 1) if len(cells) > 1 else told
+                    yield f"{', '.join(cells)} {told}"
 
     def _note(self, cells: Iterable[Cell]) -> None:
         """Notes the cells that lead from blanks to these, and the numbers that they read."""

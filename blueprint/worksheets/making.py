@@ -1,5 +1,6 @@
 """The worksheet: a blueprint with blanks, without what would give their answers away."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from math import floor, isfinite
 from blueprint.book import Book
 from blueprint.language import Block, Cell, reads
 from blueprint.page.blanks import MODULUS, SCALE, areas_of, check_of
-from blueprint.page.outline import Blank, Blueprint, blocks_on
+from blueprint.page.outline import Blank, Blueprint, Chart, Note, Sheet, blocks_on
 from blueprint.worksheets.choosing import Candidates, Chooser, is_zero, repeats
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.in_use import USED, in_use, taken, written
@@ -124,6 +125,28 @@ def worksheet(
     return making.asked(asked)
 
 
+FREE = re.compile(r"Type into cream cells[^.]*\.")
+"""The sentence of a workbook that invites to change any number."""
+FILL_IN = "Fill in the dashed cream cells, which Blanks lists, and leave all other numbers as they are."
+AS_0 = "an empty blank counts as 0 in them"
+
+
+def _told(sheet: Sheet) -> Sheet:
+    """Returns a sheet that says what is to be filled in, and what its charts, which know no blank, draw meanwhile."""
+    sections = tuple(
+        replace(
+            section,
+            items=tuple(
+                replace(item, text=FREE.sub(FILL_IN, item.text)) if isinstance(item, Note) else item
+                for item in section.items
+            ),
+        )
+        for section in sheet.sections
+    )
+    drawn = any(isinstance(item, Chart) for item in sheet.items())
+    return replace(sheet, sections=sections, lead=f"{sheet.lead}; {AS_0}" if drawn else sheet.lead)
+
+
 class _Making:
     """Makes one worksheet of a book."""
 
@@ -192,7 +215,8 @@ class _Making:
         facts = {**left.blueprint.facts, "worksheet": str(self.level), **used}
         shown = tuple(self._checked(blank, answers[blank.title]) for blank in blanks)
         reasons = left.reasons | (OTHERS if self.taken else {})
-        blueprint = replace(left.blueprint, blanks=shown, left_out=reasons, facts=facts)
+        sheets = tuple(map(_told, left.blueprint.sheets))
+        blueprint = replace(left.blueprint, sheets=sheets, blanks=shown, left_out=reasons, facts=facts)
         return Worksheet(blueprint, self.book, self.whole, self.level, answers, frozenset(left.shown))
 
     def _checked(self, blank: Blank, answers: list[float]) -> Blank:

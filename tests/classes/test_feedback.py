@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from io import BytesIO
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from blueprint.classes.grading import flags_of, grade, in_words
 from blueprint.classes.grading_policy import GradingPolicy, Overrides
 from blueprint.classes.key import Key, KeyStudent
 from blueprint.classes.results import Mark, Marked, Result, Results
-from blueprint.classes.results_folder import feedback_lines, feedback_page
+from blueprint.classes.results_folder import feedback_lines, feedback_page, feedback_workbook
 from blueprint.classes.submissions_folder import Collected, Store
 from tests.classes.handing_in import Answer, Asked, hand_in, key_of, right
 
@@ -85,6 +88,18 @@ def test_a_graded_file_speaks_in_words(key: Key, tmp_path: Path) -> None:
     assert "whitened advantage (Â), episode 1, position 5" in page
     assert "advantage.whitened@" not in page
     assert "No known mistake gives this number. The equation is Â" in page
+
+
+def test_of_a_file_that_was_not_read_no_blank_is_called_empty() -> None:
+    blank = Marked(id="b01", title="row@n=1", words="a row, episode 1")
+    result = Result(student="1", file="a.xlsx", refused="it is empty")
+    results = Results(assignment="hw1", points=1, blanks=[blank], results=[result])
+    page = feedback_page(result, results, None)
+    assert "Your file could not be marked: it is empty." in page
+    assert not re.search("<table|a row, episode 1", page)
+    book = openpyxl.load_workbook(BytesIO(feedback_workbook(result, results, None)))
+    said = [cell.value for row in book["Feedback"] for cell in row]
+    assert said == ["hw1: 1", "Your file could not be marked: it is empty."]
 
 
 def _number(answer: Answer) -> float | None:

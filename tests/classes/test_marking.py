@@ -230,6 +230,8 @@ def test_a_right_answer_of_too_few_digits_is_wrong_with_its_reason_and_no_miscon
     reason = "right, but cut off instead of rounded: 4 decimals are wanted"
     assert cut.why == f"wrong; {reason}; {kept} of {len(counting)} cells are right"
     assert marks(course, {"b01": [0.0]})["b01"].why == "wrong"
+    short = marks(course, {"b01": [round(exact, 1)]})["b01"]
+    assert short.why == "wrong; too few digits to tell: 4 decimals are wanted"
 
 
 def test_a_carried_answer_may_be_rounded_too_far_as_well(course: Course) -> None:

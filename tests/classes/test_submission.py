@@ -198,7 +198,10 @@ def test_macros_and_links_to_other_files_are_refused_by_student(
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "is no workbook in xlsx format (it is empty)"),
+        (
+            b"",
+            "is no workbook in xlsx format (it is empty): hand in the worksheet that you were given, as a spreadsheet",
+        ),
         (b"no zip", "is no workbook in xlsx format"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is protected by a password, or in the old xls format"),
         (b"PK\x03\x04torn", "its end is missing"),
@@ -207,3 +210,13 @@ def test_macros_and_links_to_other_files_are_refused_by_student(
 def test_what_is_no_workbook_is_refused(key: Key, tmp_path: Path, content: bytes, says: str) -> None:
     (tmp_path / "n.xlsx").write_bytes(content)
     assert says in read_submission(tmp_path / "n.xlsx", key).refused
+
+
+def test_a_sheet_that_is_gone_is_named(key: Key, handed: Path) -> None:
+    book = load_workbook(handed)
+    book.remove(book[key.blanks[-1].sheet])
+    book.save(handed.parent / "torn.xlsx")
+    said = read_submission(handed.parent / "torn.xlsx", key).refused
+    assert re.fullmatch(
+        rf"it has no sheet {key.blanks[-1].sheet}, where blank \d+ \(.+\) was: copy the answers into a fresh file", said
+    )

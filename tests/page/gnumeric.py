@@ -25,8 +25,8 @@ def gnumeric() -> str | None:
     return shutil.which(PROGRAM)
 
 
-def with_gnumeric(paths: Sequence[Path]) -> list[Cells]:
-    """Returns, for each workbook, the value of every formula cell as Gnumeric computes it.
+def with_gnumeric(paths: Sequence[Path], options: Sequence[str] = RECALCULATE) -> list[Cells]:
+    """Returns, for each workbook, the value of every formula cell as Gnumeric computes it; without options, as it opens it.
 
     Raises EngineMissing without Gnumeric, and RuntimeError if a path is no workbook or a result is missing.
     """
@@ -34,12 +34,12 @@ def with_gnumeric(paths: Sequence[Path]) -> list[Cells]:
     if program is None:
         raise EngineMissing("Gnumeric is not installed; get it with `apt-get install gnumeric`: it brings `ssconvert`.")
     with TemporaryDirectory() as folder:
-        return [_recalculated(program, path, Path(folder) / f"{i}.xlsx") for i, path in enumerate(paths)]
+        return [_saved([program, *options], path, Path(folder) / f"{i}.xlsx") for i, path in enumerate(paths)]
 
 
-def _recalculated(program: str, path: Path, target: Path) -> Cells:
-    """Has one workbook computed and saved: in one call for several, ssconvert would make one of them."""
-    command = [program, *RECALCULATE, "-T", WRITES, str(path), str(target)]
+def _saved(program: Sequence[str], path: Path, target: Path) -> Cells:
+    """Has one workbook opened and saved: in one call for several, ssconvert would make one of them."""
+    command = [*program, "-T", WRITES, str(path), str(target)]
     with reading(path):
         said = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS).stderr
     if not target.exists():

@@ -122,7 +122,7 @@ def test_the_sheet_of_blanks_lists_them_and_what_is_not_there(saved: Path) -> No
     ]
     assert rows[1][:5] == [2, "Weeks!Q9", "a", "height by rain", "week 0 … 3"]
     assert rows[1][7:] == ["a formula", 4, 2, 2, 0, "empty"]
-    assert [file["Blanks"]["B11"].value, file["Blanks"]["D11"].value] == ["twice", "it says height again"]
+    assert [file["Blanks"]["B11"].value, file["Blanks"]["E11"].value] == ["twice", "it says height again"]
 
 
 @pytest.mark.parametrize(

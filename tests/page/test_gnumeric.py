@@ -108,3 +108,11 @@ def test_what_is_no_workbook_and_a_missing_program_are_sentences(
     monkeypatch.setattr(gnumeric, "PROGRAM", "no-such-program")
     with pytest.raises(EngineMissing, match="Gnumeric is not installed"):
         gnumeric.with_gnumeric([tmp_path / "book.xlsx"])
+
+
+def test_a_workbook_that_gnumeric_only_opens_has_no_marks(tmp_path: Path) -> None:
+    """It trusts the values that it finds; told that it had FORMULATEXT, it would mark every row, and `check` accuse it of that."""
+    save_made(tmp_path / "book.xlsx", numbers="kl-controller")
+    (cells,) = gnumeric.with_gnumeric([tmp_path / "book.xlsx"], options=())
+    assert cells["Formulas", PROBE] == 0
+    assert {value for (_, cell), value in cells.items() if cell[0] == "A" and cell[1].isdigit()} <= {"", REPLACED}

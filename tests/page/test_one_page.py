@@ -225,6 +225,33 @@ def test_words_that_say_how_advantages_are_whitened_go_with_whitening() -> None:
     assert str(chosen.on_page(*at)).startswith("(A−0.1799) / 0.98")
 
 
+def test_less_a_negative_mean_is_plus() -> None:
+    book = api.build("default", set={"reward_model.w": [-2.1, 1.2, 3.0, 0.9]})
+    assert float(book.values.cell(book.blocks["advantage.mean"])) < 0
+    said = [str(live.value) for live in book.layout.lives if live.style == "one-page words"]
+    assert [text for text in said if text.startswith("(A+")]
+    assert not [text for text in said if "−-" in text or "−−" in text]
+
+
+def test_the_kl_controller_shows_how_beta_moves() -> None:
+    by_name = {line.row.called: line for line in lines("kl-controller")}
+    assert by_name["kl_coef.after"].decimals >= 4
+    assert by_name["error.raw"].row.sign == "− 1"
+
+
+def test_members_are_called_by_their_words_or_all_by_numbers() -> None:
+    said = {str(cell.value) for row in page_of("optimum").iter_rows(max_row=4) for cell in row}
+    assert {f"{one} {two}" for one in ("good", "not", "very") for two in ("good", "not", "very")} <= said
+    assert not {f"y {member}" for member in range(1, 10)} & said
+
+
+def test_the_key_has_the_colour_of_what_is_written() -> None:
+    for name, colour in {"sft": "orange", "default": "blue"}.items():
+        page = page_of(name)
+        at = next(cell for row in page.iter_rows() for cell in row if cell.value == "what was written")
+        assert page.cell(at.row, at.column - 1).fill.fgColor.rgb == f"FF{look.STRONG[colour][1:]}", name
+
+
 class Chosen:
     """A saved workbook in ironcalc, on whose Walk one chooses."""
 

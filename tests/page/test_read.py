@@ -15,7 +15,7 @@ from openpyxl.chart import BarChart
 from openpyxl.comments import Comment
 
 from blueprint.book import Book
-from blueprint.page.formulas import expected
+from blueprint.page.formulas import PROBE, expected
 from blueprint.page.read import Opened, read
 from blueprint.page.saved_file import Workbook
 from tests.audit import spoil
@@ -118,12 +118,18 @@ def test_blocks_are_found_by_name_kind_and_content(name: str, books: dict[str, B
 
 @pytest.mark.parametrize("name", BOOKS)
 def test_pandas_and_openpyxl_see_what_every_formula_comes_to(name: str, books: dict[str, Book], folder: Path) -> None:
-    """Previews, mail programs and data frames read cached values only; an empty word reads as nothing there."""
+    """Previews, mail programs and data frames read cached values only; an empty word reads as nothing there.
+
+    One formula has none: it asks whether the program that shows the file knows FORMULATEXT.
+    """
     path = folder / f"{name}.xlsx"
     frames = pd.read_excel(path, sheet_name=None, header=None, dtype=object, keep_default_na=False, na_values=[])
     cached = openpyxl.load_workbook(path, data_only=True)
     for (sheet, cell), value in expected(books[name].layout).items():
         shown = cached[sheet][cell]
+        if (sheet, shown.row - 1, shown.column - 1) == PROBE:
+            assert shown.value is None
+            continue
         assert (shown.value or "") == (value or "") or shown.value == value, f"{sheet}!{cell}"
         if value != "":
             assert frames[sheet].iat[shown.row - 1, shown.column - 1] == value, f"{sheet}!{cell}"

@@ -191,6 +191,20 @@ def test_typing_changes_what_hangs_on_it_and_comes_back(opened: Opened) -> None:
     assert page.inner_text("#result") == before
 
 
+def test_where_a_cell_was_emptied_the_result_leads_to_it(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    before = page.inner_text("#result")
+    page.evaluate("type(byName['old.E'].number, 5, NaN)")
+    first = page.locator("#result button").first
+    assert "is empty" in first.inner_text()
+    page.wait_for_timeout(600)  # until the curves above the sliders are drawn, which have no points now
+    first.click()
+    assert page.evaluate("[state.mode, blocks[state.cell[0]].name, state.cell[1]]") == ["explore", "old.E", 5]
+    page.locator("#result").get_by_role("button", name="as it was").click()
+    assert page.inner_text("#result") == before
+    assert page.errors == []
+
+
 @pytest.mark.parametrize(
     ("typed", "came_to", "says"),
     [
@@ -327,6 +341,24 @@ def test_on_a_phone_no_panel_of_one_page_is_wider_than_the_screen(opened: Opened
     widths = "[...document.querySelectorAll('.box')].map((box) => [box.scrollWidth, box.clientWidth])"
     assert len(page.evaluate(widths)) >= 3
     assert [each for each in page.evaluate(widths) if each[0] > each[1]] == []
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"), [("optimum", "good good|good not"), ("kto", "how so?|is it late?"), ("bandit", "A|B")]
+)
+def test_members_are_called_by_their_words(opened: Opened, numbers: str, words: str) -> None:
+    page = opened(page_text(numbers))
+    heads = page.locator("#overview tr.words th").all_inner_texts()
+    assert "|".join(heads[:2]) == "|".join(page.locator("#tokens button").all_inner_texts()[:2]) == words
+
+
+def test_less_a_negative_number_is_plus(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    assert "(A−0.1799)" in page.inner_text("#overview")
+    page.evaluate("type(byName['reward_model.head.w'].number, 0, -9)")
+    assert page.evaluate("byName['advantage.mean'].cells[0]") < 0
+    assert "(A+" in page.inner_text("#overview")
+    assert "−−" not in page.inner_text("#overview")
 
 
 def test_one_page_says_how_advantages_are_whitened_only_while_they_are(opened: Opened) -> None:

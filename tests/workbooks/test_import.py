@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from openpyxl import load_workbook
 
 pytest.importorskip("torch", reason="import needs torch")
 
@@ -139,3 +140,13 @@ def test_scores_alone_are_shown_as_texts_of_one_token(tmp_path: Path) -> None:
 def test_a_row_that_is_not_there_is_refused_in_a_sentence() -> None:
     with pytest.raises(MinibatchError, match=r"has no row 7: it has pairs 0 … 3"):
         made(sorted((REWARD / "plain").iterdir())[0], ViewOptions(rows=[7]))
+
+
+def test_one_page_of_a_minibatch_speaks_of_no_probabilities_that_are_not_there(tmp_path: Path) -> None:
+    first = sorted((REAL / "trl_0_11" / "float32").glob("*.safetensors"))[0]
+    code, _, error = run(first, "--preset", "trl_0.11.4", "-o", tmp_path / "a.xlsx", "--no-proof")
+    assert code == 0, error
+    page = load_workbook(tmp_path / "a.xlsx", data_only=True)["One page"]
+    said = {str(cell.value) for row in page.iter_rows() for cell in row if cell.value is not None}
+    assert {"by π_old, typed", "by π_ref, typed", "typed", "as at the left"} <= said
+    assert not [text for text in said if "framed" in text or "−-" in text]

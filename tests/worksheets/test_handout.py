@@ -86,3 +86,10 @@ def test_rows_ask_for_their_formula(tmp_path: Path) -> None:
 def test_only_a_pdf_is_paper() -> None:
     with pytest.raises(WorksheetError, match=r"--print a.docx does not end in .pdf"):
         check_paper(Path("a.docx"))
+
+
+def test_several_cells_follow_from_blanks_and_one_follows() -> None:
+    said = [text for task in handout(worksheet(blueprint_of(load("default", [])), 12)).tasks for text in task.given]
+    several = {"], " in text.partition(" follow")[0] for text in said if " follow from blank" in text}
+    assert several == {True}
+    assert not any("], " in text.partition(" follows")[0] for text in said if " follows from blank" in text)

@@ -72,8 +72,21 @@ def test_what_would_tell_is_left_out_and_named(chosen: Worksheet) -> None:
     assert {"Walk", "Checks"} <= set(chosen.blueprint.left_out)
     texts = [item.text for sheet in chosen.blueprint.sheets for item in sheet.items() if isinstance(item, Note)]
     assert not any("sheet Walk" in text or "on Walk" in text for text in texts)
-    assert "Type into cream cells and red-framed weights; everything else follows." in texts
+    assert "Fill in the dashed cream cells, which Blanks lists, and leave all other numbers as they are." in texts
+    assert not any("Type into" in text or "First hour" in text for text in texts)
+    assert any(text.startswith("Glossary: ") for text in texts)
+    leads = {sheet.title: sheet.lead for sheet in chosen.blueprint.sheets}
+    assert [title for title, lead in leads.items() if "an empty blank counts as 0" in lead] == ["Charts"]
     assert Search(chosen.blueprint, chosen.full.values).leaks() == []
+
+
+def test_the_signs_of_one_page_tell_no_right_answer_from_a_wrong_one(chosen: Worksheet) -> None:
+    layout = chosen.book.layout
+    signs = [live.formula for live in layout.lives if live.style in ("one-page sign", "one-page tilesign")]
+    assert signs == []
+    said = {label.text for label in layout.labels if label.style in ("one-page sign", "one-page tilesign")}
+    assert {"exp", "min", "½( )²", "="} <= said
+    assert "≈" not in said
 
 
 def test_a_cell_a_row_and_a_section_are_asked_for(default: Blueprint) -> None:

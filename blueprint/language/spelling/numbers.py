@@ -31,7 +31,7 @@ def explained(block: blocks.Block, places: tuple[int, ...], values: Values, styl
     line = filled.definition.expr, filled.members, values
     decimals = SHOWN if _unchecked(value, *line) else _enough(value, *line)
     sign = style.roughly if decimals is None else style.equals
-    return f"{_render(*line, style, decimals or (SHOWN if _tiny(value) else MOST)).text}{sign}{result}"
+    return f"{_render(*line, style, decimals or (SHOWN if value == 0 or is_tiny(value) else MOST)).text}{sign}{result}"
 
 
 def _unchecked(value: float | str, expr: Expr, members: cells.Members, values: Values) -> bool:
@@ -42,9 +42,9 @@ def _unchecked(value: float | str, expr: Expr, members: cells.Members, values: V
     return any(len([*_terms(node, members, values)]) > LONGEST_SUM for node in sums)
 
 
-def _tiny(value: float | str) -> bool:
-    """Tells whether a number is 0 on a calculator: it is what rounding has left."""
-    return not isinstance(value, str) and abs(value) < 10.0**-MOST
+def is_tiny(value: float | str) -> bool:
+    """Tells whether a number is no 0, but one on a calculator: it is what rounding has left."""
+    return not isinstance(value, str) and 0 < abs(value) < 10.0**-MOST
 
 
 def _enough(value: float | str, expr: Expr, members: cells.Members, values: Values) -> int | None:
@@ -53,7 +53,7 @@ def _enough(value: float | str, expr: Expr, members: cells.Members, values: Valu
     for decimals in range(SHOWN, MOST + 1):
         with np.errstate(all="ignore"):
             found = _calculated(expr, members, values, decimals)
-        if not isinstance(found, str) and number(0.0 if _tiny(found) else float(f"{found:.{MOST}g}")).text == due:
+        if not isinstance(found, str) and number(0.0 if is_tiny(found) else float(f"{found:.{MOST}g}")).text == due:
             return decimals
     return None
 

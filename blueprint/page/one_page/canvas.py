@@ -277,7 +277,7 @@ class PanelPlacer(Canvas):
             list[list[int]](),
             min(self.cells_wide, look.CELL if sum(strips) <= 6 and not panel.tight else look.NARROW_CELL),
         )
-        wide = max(wide, self.numbers_wide(panel)) if self.page.grows else wide
+        wide = max(wide, self.numbers_wide(panel) if self.page.grows else 0, self.members_wide(panel))
         for i, many in enumerate(strips):
             if i:
                 widths = [*widths, 8]
@@ -312,6 +312,16 @@ class PanelPlacer(Canvas):
                 )
                 widths.append(max(least, min(all_of_it, WIDE)))
         return max(widths)
+
+    def members_wide(self, panel: Panel) -> int:
+        """Returns the width of the longest word at the head of a column, in pixels, where the page has room for it."""
+        columns = self.page.columns[panel.columns]
+        called = self.blocks.get(columns.words)
+        if columns.of != "members" or called is None or not called.text or self.cells_wide < look.CELL:
+            return 0
+        style = look.style(f"headword {panel.model} tiny")
+        words = (str(word) for word in np.ravel(self.layout.values[called]))
+        return min(max((self.ruler(word, style) for word in words), default=0), look.MEMBER)
 
     def words_wide(self, panel: Panel) -> int:
         """Returns the width of the words of a panel, in pixels."""

@@ -40,6 +40,8 @@ SETTING = 4
 SHIFTS = {"next": 1, "before": -1}
 """How far from its column an expression reads."""
 TOLERANCE = 1e-9
+CLEARLY = 1e-6
+"""How far a number of another convention is off at least; an ε of 1e-8 in a divisor, which no line names, moves it less."""
 FEWER = 3
 """How much worse one decimal fewer is than one more."""
 
@@ -143,6 +145,14 @@ class Claims(PanelPlacer):
         exact = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, False))
         return ROUNDED if abs(exact - value) <= TOLERANCE * (1 + abs(value)) else ANOTHER
 
+    def is_another(self, line: Drawn, i: int) -> bool:
+        """Tells whether a claim gives clearly another number than that of its column, as under another convention."""
+        column, _, value = line.cells[i]
+        if column.at is None or isinstance(value, str):
+            return False
+        exact = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, False))
+        return not abs(exact - value) <= CLEARLY * (1 + abs(value))
+
     def agrees(self, line: Drawn, i: int, value: float) -> bool:
         """Tells whether a claim gives a number from what is displayed."""
         shown = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, True))
@@ -217,6 +227,8 @@ def _show(lines: list[Drawn], chosen: tuple[int, ...]) -> None:
 
 ALL = "{all}"
 """Where words say over which groups the result goes."""
+LESS = "A−"
+"""Where words subtract a number that may be below 0."""
 FULL = 1.0
 """How much of a column is counted on: on paper programs make letters a little wider than on the screen."""
 
@@ -321,6 +333,10 @@ class LineWriter(Claims):
             term = term_of(part)
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
             spelled = term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name))
+            if parts[i - 1].endswith(LESS):  # less a number below 0 is more: A + 0.2, and not A − −0.2
+                formula[-1] = formula[-1].removesuffix('−"') + f'"&CHOOSE(({spelled}<0)+1,"−","+")'
+                shown[-1] = shown[-1].removesuffix("−") + ("+" if value < 0 else "−")
+                spelled, value = f"ABS({spelled})", abs(value)
             rounded = f"ROUND({spelled},{self.of(SETTING)})"
             whole = (
                 part in self.blocks and self.blocks[part].about.decimals == 0
@@ -361,10 +377,14 @@ class LineWriter(Claims):
             if row.sign and not row.equals:
                 self.put(at, placed.sign, row.sign, "sign")
             return ""
+        if self.layout.blueprint.blanks:  # a claim that goes with the numbers would tell right answers from wrong ones
+            other = OTHERWISE if any(self.is_another(line, i) for i in range(len(line.cells))) else ""
+            self.put(at, placed.sign, other or row.sign or "=", "sign")
+            return other
+        judgements = [self.judged(line, i) for i in range(len(line.cells))]
         made = self.checks_row
         self.checks_row += 1
         self.put(made, 1, row.called, "madename")
-        judgements = [self.judged(line, i) for i in range(len(line.cells))]
         for i, judgement in enumerate(judgements):
             self.live(made, line.cells[i][1], self.claim(line, i), judgement, "made")
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])

@@ -34,7 +34,7 @@ GOLD = "gold: shown on Walk"
 """What is said at the left of the heads, of the one that Walk shows."""
 
 MARGIN, SIGN, SYMBOL, NAME, CELL, GAP, WEIGHT, ARROW = 14, 32, 78, 60, 50, 20, 28, 18
-NARROW_CELL, LEAST_CELL, WIDEST = 47, 40, 1346
+NARROW_CELL, LEAST_CELL, MEMBER, WIDEST = 47, 40, 64, 1346
 TITLE_HIGH, HEAD_HIGH, ROW_HIGH, TILE_HIGH, SMALL_HIGH, SPACE_HIGH = 34, 24, 20, 26, 18, 8
 
 
@@ -148,10 +148,10 @@ FAMILIES: dict[str, Any] = {
         "bg_color": PALE[model] if model != "none" else SECTION,
     },
     "tilesign": lambda: {"font_size": 16, "bold": True, "align": "center"},
-    "keywritten": lambda: {
+    "keywritten": lambda model: {
         "bold": True,
         "align": "center",
-        "bg_color": STRONG["blue"],
+        "bg_color": STRONG[model],
         "font_color": "#FFFFFF",
         "border": 1,
         "border_color": INK,

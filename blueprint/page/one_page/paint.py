@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import accumulate, product
 
-from blueprint.language import Block
+from blueprint.language import Axis, Block
 from blueprint.page import digits, grid
 from blueprint.page.digits import Sum
 from blueprint.page.layout import Layout
@@ -168,18 +168,31 @@ class PanelWriter(LineWriter):
     def write_member(self, placed: Placed, column: Column, style: str) -> None:
         """Writes at the head of a column which member of an axis it is: by its word, or its number."""
         axis, member = next(iter((column.at or {}).items()))
-        own = self.blocks.get(self.page.columns[placed.panel.columns].words)
-        called = own if own is not None else self.layout.blueprint.names.get(axis)
-        if isinstance(called, Block):
-            address = self.layout.address(called, (member,), fixed=True)
-            word = str(self.layout.values.cell(called, member))
-            wide = self.sheet.widths[column.column]
-            sizes = [each for each in (style, f"{style} tiny") if self.ruler(word, look.style(each)) <= wide]
-            if sizes:
-                self.live(self.heads_row, column.column, address, word, sizes[0])
-                return
+        called = self.called(placed, axis)
+        if isinstance(called, Block) and (fitting := self.fitting_members(placed, called, style)):
+            address, word = self.layout.address(called, (member,), fixed=True), self.layout.values.cell(called, member)
+            self.live(self.heads_row, column.column, address, str(word), fitting)
+            return
         pattern = called if isinstance(called, str) else f"{axis.letter} {{}}"
         self.put(self.heads_row, column.column, pattern.format(member + axis.start), style)
+
+    def called(self, placed: Placed, axis: Axis) -> Block | str | None:
+        """Returns what says how the members of an axis are called at the heads of a panel."""
+        own = self.blocks.get(self.page.columns[placed.panel.columns].words)
+        return own if own is not None else self.layout.blueprint.names.get(axis)
+
+    def fitting_members(self, placed: Placed, called: Block, style: str) -> str:
+        """Returns the style in which the words of all members have room, "" if one has none: heads are of one kind and size."""
+        words = [
+            (str(self.layout.values.cell(called, member)), self.sheet.widths[column.column])
+            for column in placed.columns
+            if not column.place
+            for member in (column.at or {}).values()
+        ]
+        sizes = (style, f"{style} tiny")
+        return next(
+            (each for each in sizes if all(self.ruler(word, look.style(each)) <= wide for word, wide in words)), ""
+        )
 
     def mark_chosen(self, column: Column) -> bool:
         """Marks the head of a column where Walk shows it; tells whether Walk may show it."""
@@ -342,7 +355,7 @@ class PagePainter(PanelWriter):
         for tile, (left, right), before in zip(tiles, spans[1:], spans, strict=False):
             sign = before[1] + 1
             self.merge(top, sign, bottom, max(sign, left - 1), "one-page tilesign")
-            if tile.sign == "=":
+            if tile.sign == "=" and not alike:
                 formula = sum_of.sign_formula(cells, self.of(decimals), self.of(shown), self.tolerance)
                 self.live(top, sign, formula, sum_of.sign(decimals, shown), "tilesign")
             else:
@@ -424,8 +437,10 @@ class PagePainter(PanelWriter):
         """Says what the marks mean, below the first panel where there is room: the first half on the left, the second beside it."""
         first = self.panels[0]
         row = self.free[first.first] + 1
+        claims = not self.layout.blueprint.blanks and any(line.row.equals for line in self.order)
+        framed = [p.panel.model for p in self.panels for matrix in p.panel.matrices if matrix.framed]
         meanings = [
-            ("keywritten", "0.133", "what was written", any(m.framed for p in self.panels for m in p.panel.matrices)),
+            (f"keywritten {framed[0] if framed else 'none'}", "0.133", "what was written", framed),
             ("keyline", "= 0.5", "result of lines above", True),
             (
                 "sign",
@@ -433,7 +448,7 @@ class PagePainter(PanelWriter):
                 "read one to the left",
                 any(line.row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL for line in self.order),
             ),
-            ("sign", NEARLY, "last digit rounded", any(line.row.equals for line in self.order)),
+            ("sign", NEARLY, "last digit rounded", claims),
             ("keycounts", "0.362", "the one that counts", any(line.row.fills for line in self.order)),
             ("keyclipped", f"{SNIP}1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
             ("keychosen", "very", "shown on Walk", self.layout.finder is not None),

@@ -3,6 +3,7 @@
 
    Data comes as blueprint/language/packed.py describes it. A blank is NaN, a limit that is off is Infinity, a condition 1 or 0.
    What a spreadsheet calls an error is NaN, too; so infinity inside an operation is NaN, except where a limit is meant. */
+const isBlank = Number.isNaN;
 function Engine(data) {
   const blocks = data.blocks, axes = data.axes;
   const at = new Int32Array(axes.length);   // the member of each axis that the loops stand at
@@ -107,7 +108,7 @@ function Engine(data) {
         const over = expr[1], body = compiled(expr[2]);
         return () => {
           let most = -Infinity, blank = false;
-          forEach(over, () => { const value = body(); if (value > most) most = value; if (Number.isNaN(value)) blank = true; });
+          forEach(over, () => { const value = body(); if (value > most) most = value; if (isBlank(value)) blank = true; });
           return blank ? NaN : most;
         };
       }
@@ -124,7 +125,7 @@ function Engine(data) {
       for (let member = 0; member < axes[axis].size; member++) {
         at[axis] = member;
         const cell = here();
-        if (kind === "match") { if (Number.isNaN(found) && folded(cell) === folded(target)) found = member; continue; }
+        if (kind === "match") { if (isBlank(found) && folded(cell) === folded(target)) found = member; continue; }
         if (!(cell >= before)) ascending = false;
         before = cell;
         if (cell <= target) below++;
@@ -136,7 +137,7 @@ function Engine(data) {
 
   const compared = (a, b, holds) => () => {
     const left = a(), right = b();
-    return Number.isNaN(left) || Number.isNaN(right) ? NaN : holds(left, right) ? 1 : 0;
+    return isBlank(left) || isBlank(right) ? NaN : holds(left, right) ? 1 : 0;
   };
   const finite = (number) => () => { const value = number(); return value === Infinity || value === -Infinity ? NaN : value; };
 
@@ -165,7 +166,7 @@ function Engine(data) {
       case "less": return compared(a, b, (x, y) => x < y);
       case "at_most": return compared(a, b, (x, y) => x <= y);
       case "equal": return isWord(operands[0]) ? () => (folded(a()) === folded(b()) ? 1 : 0) : compared(a, b, (x, y) => x === y);
-      case "filled": return isWord(operands[0]) ? () => (a() !== "" ? 1 : 0) : () => (Number.isNaN(a()) ? 0 : 1);
+      case "filled": return isWord(operands[0]) ? () => (a() !== "" ? 1 : 0) : () => (isBlank(a()) ? 0 : 1);
       case "is_off": return () => (a() === Infinity ? 1 : 0);
       case "where": return () => { const test = a(); return test === 1 ? b() : test === 0 ? c() : NaN; };
       case "choose": { const rows = closures.slice(1); return () => { const row = a(); return isId(row, rows.length) ? rows[row]() : NaN; }; }

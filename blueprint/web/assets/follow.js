@@ -8,7 +8,7 @@ let following = leadKey === null, myself = null, sent = "";
 const LED = ["mode", "sheet", "cell", "step", "phase", "hidden", "all", "each", "at", "vote"];
 function typedNow() {
   const found = [];
-  for (const block of blocks) if (block.typed) block.given.forEach((value, i) => { if (!Object.is(value, block.cells[i])) found.push([block.number, i, Number.isNaN(block.cells[i]) ? null : block.cells[i] === Infinity ? "off" : block.cells[i]]); });
+  for (const block of blocks) if (block.typed) block.given.forEach((value, i) => { if (!Object.is(value, block.cells[i])) found.push([block.number, i, isBlank(block.cells[i]) ? null : block.cells[i] === Infinity ? "off" : block.cells[i]]); });
   return found;
 }
 const snapshot = () => JSON.stringify({ ...Object.fromEntries(LED.map((name) => [name, state[name]])), asked: state.vote ? state.asked : null, lecture: document.body.classList.contains("lecture"), typed: typedNow() });

@@ -1,10 +1,19 @@
 "use strict";
 /* The page as a whole: title, result, columns, modes, keys, and where it opens. */
+/* The first cell that was emptied: a blank on which the result may hang. */
+function emptied() {
+  for (const block of blocks) {
+    const i = block.typed ? block.cells.findIndex((cell, i) => isBlank(cell) && !isBlank(block.given[i])) : -1;
+    if (i >= 0) return [block.number, i];
+  }
+}
 function drawResult() {
   const output = element("result");
   if (data.result === undefined) { output.replaceChildren(); return; }
   const block = blocks[data.result], value = block.cells[0];
   const undo = isChanged() ? [make("span", {}, ` was ${shown(atFirst)} `), make("button", { onclick: () => { reset(); drawSettings(); } }, "as it was")] : [];
+  const empty = isBlank(value) && emptied();
+  if (empty) undo.unshift(" ", make("button", { html: `${math(blocks[empty[0]].math)} is empty`, onclick: () => choose(...empty, true) }));
   output.replaceChildren(make("span", { html: `${math(block.math)} = ${state.hidden ? "?" : escaped(shown(value))}` }), ...undo);
 }
 
@@ -14,7 +23,7 @@ function drawTokens() {
   root.hidden = time === undefined;
   if (root.hidden) return;
   const head = sheets.find((sheet) => (sheet.head || []).length > 1)?.head || [], words = head.map((number) => blocks[number]).filter((block) => block.text);
-  const written = [words[1], words[0]].find((block) => block?.axes.includes(time)), chosen = state.at.join();
+  const written = [blocks[data.page?.panels[0].columns.words], words[1], words[0]].find((block) => block?.axes.includes(time)), chosen = state.at.join();
   const groups = group === null ? [[]] : shownGroups().map((member) => [member]);
   root.replaceChildren(...groups.map((own) => make("div", { class: "group" },
     ...(group === null ? [] : [make("span", {}, `${axes[group].meaning} ${own[0] + axes[group].start}`)]),

@@ -45,7 +45,7 @@ function valueOf(tree, column = {}) {
   for (const [axis, member] of Object.entries(column)) engine.at[axis] = member;
   return engine.compiled(tree)();
 }
-const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : shown(valueOf(part)))).join("");
+const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : shown(valueOf(part)))).join("").replace("−−", "+");
 
 function numberCell(block, offset, classes, text) {
   const td = make("td", { tabindex: -1, class: classes.filter(Boolean).join(" ") || null, onclick: () => choose(block.number, offset) }, state.hidden ? "?" : text);
@@ -84,11 +84,11 @@ function matrixOf(matrix, panel, strips) {
     }))), make("td", { class: "told" }, matrix.symbol ? (i === 1 ? matrix.words || "" : "") : panel.aside?.[i] || "")));
 }
 
-/* What stands above the columns of a strip: the words that were written, or what the members are called. */
-function headOf(strips) {
-  const word = data.page.words === undefined ? null : blocks[data.page.words];
+/* What stands above the columns of a strip: the words that were written, or what the members are called; own: by which block. */
+function headOf(strips, own) {
+  const word = blocks[own ?? data.page.words];
   const called = (column) => {
-    if (column[pageTime] === undefined) return Object.entries(column).map(([axis, i]) => axes[axis].words[i]).join(" ");
+    if (own === undefined && column[pageTime] === undefined) return Object.entries(column).map(([axis, i]) => axes[axis].words[i]).join(" ");
     return word ? word.cells[offsetAt(word, column)] : axes[pageTime].words[column[pageTime]];
   };
   const isHere = (column) => columns.every((axis, i) => (column[axis] ?? state.at[i]) === state.at[i]) && columns.some((axis) => column[axis] !== undefined) && column[time] !== undefined;
@@ -113,7 +113,7 @@ function drawOverview() {
       const names = strips.map((strip, i) => [make("th", { colspan: Math.max(1, strip.length), scope: "colgroup" }, (panel.heads[i] ?? panel.heads[0]).replace("{}", (strip[0]?.[pageGroup] ?? i) + (axes[pageGroup]?.start ?? 1)))]);
       table.append(make("tr", {}, make("td"), make("td"), ...apart(names), make("td")));
     }
-    table.append(headOf(strips));
+    table.append(headOf(strips, panel.columns.words));
     for (const matrix of panel.matrices || []) table.append(...matrixOf(matrix, panel, strips));
     for (const section of panel.sections || []) {
       if (section.title) table.append(make("tr", {}, make("th", { class: "section", colspan: wide + 3, scope: "rowgroup" }, section.title)));

@@ -83,7 +83,7 @@ function drawCurve({ svg, read, own, low, high, words }, block, offset) {
   const path = numbers.map((value, i) => (Number.isFinite(value) ? `${along(i)} ${height(value)}` : "")).filter(Boolean);
   const here = words ? along(Math.max(0, words.indexOf(read.cells[0]))) : Math.min(100, Math.max(0, 100 * (read.cells[0] - low) / (high - low))).toFixed(1);
   const now = `<circle cx="${here}" cy="${Number.isFinite(block.cells[offset]) ? height(block.cells[offset]) : 9}" r="2.6"/>`;
-  const line = words ? path.map((at) => `<circle class="word" cx="${at.split(" ")[0]}" cy="${at.split(" ")[1]}" r="1.6"/>`).join("") : `<path d="M${path.join("L")}"/>`;
+  const line = words ? path.map((at) => `<circle class="word" cx="${at.split(" ")[0]}" cy="${at.split(" ")[1]}" r="1.6"/>`).join("") : path.length ? `<path d="M${path.join("L")}"/>` : "";
   svg.innerHTML = line + now;
   svg.classList.toggle("flat", flat);
   const said = words ? words.map((word, i) => `${word} ${shown(numbers[i])}`).join(", ") : `from ${shown(numbers[0])} to ${shown(numbers.at(-1))} along the slider`;

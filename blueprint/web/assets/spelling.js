@@ -18,7 +18,7 @@ function filled(template, parts) {
 /* Prints a number without empty zeros; very small and very large ones with a power of ten. */
 function printed(value, decimals = SHOWN) {
   if (typeof value === "string") return value;
-  if (Number.isNaN(value)) return "blank";
+  if (isBlank(value)) return "blank";
   if (!Number.isFinite(value)) return "off";
   if (Math.abs(value) >= LARGEST_PLAIN) return general(value, decimals + 2);
   const text = rounded(value, decimals).toFixed(decimals).replace(/\.?0+$/, "");
@@ -62,7 +62,7 @@ function Spelling(engine) {
 
   function number(value, decimals = SHOWN) {
     if (typeof value === "string") return word(value);
-    if (!Number.isFinite(value)) return Number.isNaN(value) ? [style.blank, ATOM] : word("off");
+    if (!Number.isFinite(value)) return isBlank(value) ? [style.blank, ATOM] : word("off");
     const text = printed(value, decimals), negative = text.startsWith("-");
     return [(negative ? style.minus : "") + filled(style.digits, [text.replace(/^-/, "").replace(/-/g, "−")]), negative ? ANYTHING : ATOM];
   }

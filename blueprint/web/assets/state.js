@@ -124,7 +124,7 @@ function placeOf(block, offset) {
 /* What is left of a rounding, as of 1.6 − 1.6, is shown as the 0 that it means. */
 function brief(value) {
   if (typeof value === "string") return value;
-  if (Number.isNaN(value)) return "";
+  if (isBlank(value)) return "";
   if (!Number.isFinite(value)) return "off";
   const size = Math.abs(value);
   return (Number.isInteger(value) || size < 1e-14 ? String(Math.round(value)) : size >= 1e6 || size < 5e-4 ? value.toExponential(1) : value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3)).replace("-", "−");

@@ -34,6 +34,7 @@ from blueprint.dumps import (
     understood,
     whole_number,
 )
+from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 
@@ -105,14 +106,11 @@ class GroupedStep(Minibatch):
     @property
     def head(self) -> str:
         """Says how many responses and groups there are."""
-        sizes = self.sizes
+        sizes, responses = self.sizes, counted(len(self.mask), "response")
         if not len(sizes):
-            return f"A step of GRPO: {len(self.mask)} responses, in groups that nothing tells."
-        s = "s" * (len(sizes) > 1)
+            return f"A step of GRPO: {responses}, in groups that nothing tells."
         many = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-        return (
-            f"A step of GRPO: {len(self.mask)} responses to {len(sizes)} prompt{s}, {many} to each; groups {self.by}."
-        )
+        return f"A step of GRPO: {responses} to {counted(len(sizes), 'prompt')}, {many} to each; groups {self.by}."
 
     @property
     def facts(self) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from blueprint.dumps import (
     true_or_false,
     understood,
 )
+from blueprint.inputs import counted
 from blueprint.workbooks.kto.lesson import SETTINGS, kto_presets
 
 
@@ -62,7 +63,7 @@ class SingleResponses(Dump):
     def head(self) -> str:
         """Says how many responses there are, and how many of them are good."""
         good = int(self.tensors["good"].sum())
-        return f"A step of KTO: {self.responses} single responses, {good} of them good and {self.responses - good} bad."
+        return f"A step of KTO: {counted(self.responses, 'single response')}, {good} of them good and {self.responses - good} bad."
 
     @property
     def facts(self) -> Mapping[str, Any]:

@@ -287,7 +287,11 @@ def numbers_of(view: View, name: str) -> Numbers:
         parts[f"{model}.elsewhere"] = digits(np.minimum(again[f"elsewhere.{model}"], 0.0))
     asked = {key: value for key, value in view.settings.items() if value != SETTINGS[key].value}
     return view.numbers(
-        "single-responses", name, f"{count} responses of a step of {step.library or 'KTO'}", asked, parts
+        "single-responses",
+        name,
+        f"{count} response{'s' * (count > 1)} of a step of {step.library or 'KTO'}",
+        asked,
+        parts,
     )
 
 

@@ -15,7 +15,7 @@ from math import isfinite
 import numpy as np
 
 from blueprint.dumps import SIDES, Array, require
-from blueprint.inputs import LONGEST, Numbers
+from blueprint.inputs import LONGEST, Numbers, counted
 from blueprint.language import (
     Axis,
     Constant,
@@ -419,7 +419,7 @@ def numbers_of(view: View, name: str) -> Numbers:
         "pairs.counts": np.ones(count),
         "scores.head": _head(step, view.settings["score.read"]),
     }
-    what = f"{count} pairs of a step of {step.library or 'a reward model'}"
+    what = f"{counted(count, 'pair')} of a step of {step.library or 'a reward model'}"
     return view.numbers("scores", name, what, view.asked, parts)
 
 

@@ -290,7 +290,7 @@ def numbers_of(view: View, name: str) -> Numbers:
         "packing": "none",
         "end_token": "in",
     }  # the mask says which tokens count
-    what = f"{texts} texts of a step of {view.step.library or 'fine-tuning'}"
+    what = f"{texts} text{'s' * (texts > 1)} of a step of {view.step.library or 'fine-tuning'}"
     return view.numbers("labelled", name, what, asked, parts)
 
 

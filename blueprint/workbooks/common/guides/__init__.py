@@ -250,7 +250,7 @@ def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
     """Adds the page of a kind's file to a blueprint, where there is one, and gives its sheets the colours of their models.
 
     A row may name several blocks, of which a level has one: the first that is there is shown, and goes by the first name. It may
-    have words for each of them, with || between.
+    have words for each of them, with || between; where none of its panel's matrices is there, the last ones say so.
     """
     if path is None:
         return made
@@ -268,7 +268,7 @@ def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
         replace(
             panel,
             sections=tuple(
-                replace(section, rows=tuple(_of_level(row, there) for row in section.rows))
+                replace(section, rows=tuple(_of_level(row, there, _is_typed(panel, known)) for row in section.rows))
                 for section in panel.sections
             ),
         )
@@ -277,15 +277,20 @@ def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
     return replace(made, sheets=tuple(sheets), one_page=replace(page, panels=panels))
 
 
-def _of_level(row: PageRow, there: Mapping[str, str]) -> PageRow:
-    """Returns a row with the blocks that are there."""
+def _is_typed(panel: Panel, known: Collection[str]) -> bool:
+    """Tells whether a panel's probabilities are not there: what was read off them elsewhere is typed."""
+    return bool(panel.matrices) and not any(each.block in known for each in panel.matrices)
+
+
+def _of_level(row: PageRow, there: Mapping[str, str], typed: bool) -> PageRow:
+    """Returns a row with the blocks that are there. typed: its panel has no probabilities."""
     value = row.value
     for first, found in there.items():
         value = value.replace(f"({first})", f"({found})")
     if not row.block:
         return replace(row, value=value)
     names, words = row.block.split(), row.words.split(" || ")
-    shown = names.index(there[names[0]])
+    shown = len(words) if typed else names.index(there[names[0]])
     return replace(row, block=there[names[0]], id=row.id or names[0], words=words[min(shown, len(words) - 1)])
 
 

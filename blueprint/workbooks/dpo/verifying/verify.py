@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from blueprint.dumps import SIDES, Array, MinibatchError, require
-from blueprint.inputs import Numbers, NumbersError
+from blueprint.inputs import Numbers, NumbersError, counted
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import at_most, constant, exp, less
 from blueprint.misconceptions import becomes, equation
@@ -384,7 +384,7 @@ def _read(view: View, key: str) -> bool:
 
 def numbers_of(view: View, name: str) -> Numbers:
     """Makes the numbers of a workbook that begins at log-probs, 15 digits of each."""
-    what = f"{len(view.rows)} pairs of a step of {view.step.library or 'DPO'}"
+    what = f"{counted(len(view.rows), 'pair')} of a step of {view.step.library or 'DPO'}"
     return view.numbers("pair-logprobs", name, what, _asked(view), _parts(view))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from blueprint.dumps import Array, MinibatchError, require
-from blueprint.inputs import ROWS, Numbers
+from blueprint.inputs import ROWS, Numbers, counted
 from blueprint.verifying import (
     Again,
     Agreement,
@@ -148,7 +148,7 @@ def numbers_of(view: View, name: str) -> Numbers:
         **{key: ragged(each, step.mask) for key, each in of_tokens.items()},
     }
     asked = {key: view.settings[key] for key in without(given) if key in view.asked}
-    what = f"{len(step.mask)} responses of a step of {step.library or 'GRPO'}, whole groups"
+    what = f"{counted(len(step.mask), 'response')} of a step of {step.library or 'GRPO'}, whole groups"
     return view.numbers("rollouts", name, what, asked, parts)
 
 

@@ -10,6 +10,7 @@ from math import inf
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, Moments, Share, joined_pass, require, rounding
+from blueprint.inputs import counted
 from blueprint.inputs.catalogue import dotted
 from blueprint.verifying import Chosen, Shown, Verdict, Verifier, ViewOptions, known_device
 from blueprint.verifying.logged import PARTS
@@ -78,7 +79,7 @@ def numbers_of(
     return MinibatchNumbers(
         name=name,
         title=name if batch.step is None else f"{name}, step {batch.step}",
-        about=f"{len(window.episodes)} of {len(batch.slots)} responses of a training minibatch, by preset {preset}",
+        about=f"{len(window.episodes)} of {counted(len(batch.slots), 'response')} of a training minibatch, by preset {preset}",
         words=_words(batch, window),
         typed={key: _fifteen_digits(value) for key, value in typed.items()},
         ppo=_differences(replay.options, preset),

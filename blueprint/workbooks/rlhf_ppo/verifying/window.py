@@ -98,7 +98,8 @@ def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
     _check_count(count)
     worst = _off({MEASURES[by].row: replay[MEASURES[by].row]}, by, replay.batch.mask).max(axis=1)
     found = nlargest(count, ((float(off), -at) for at, off in enumerate(worst)))
-    label = f"the {len(found)} responses with the largest {MEASURES[by].label}"
+    many = "response" if len(found) == 1 else f"{len(found)} responses"
+    label = f"the {many} with the largest {MEASURES[by].label}"
     return _around(replay, [-at for _, at in found], by, tokens, label)
 
 
