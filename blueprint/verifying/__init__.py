@@ -23,7 +23,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, changed
 from blueprint.verifying.engine import beside_the_trainer
-from blueprint.verifying.equations import extremes, spelled
+from blueprint.verifying.equations import extremes
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.found_places import part_of, places_of
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
@@ -48,6 +48,7 @@ from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_forms import tries as of_other_forms
 from blueprint.verifying.other_numbers import Moved, otherwise_by
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
+from blueprint.verifying.other_spellings import spelled
 from blueprint.verifying.other_words import tries as of_other_words
 from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
 from blueprint.verifying.progress import Watch, one_thread

@@ -8,7 +8,8 @@ What stands in another place counts, too: the row before or behind, a mask that 
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from blueprint.language import (
@@ -70,6 +71,35 @@ AROUND: Mapping[str, Callable[[Expr], Expr]] = {
     "its sign alone is taken": lambda x: Op("sub", (Op("less", (Constant(0), x)), Op("less", (x, Constant(0))))),
 }
 """Functions that somebody may put around a number."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """The rows between those that are known and those that are wanted, under some settings.
+
+    of: whose they are. beside: rows that are 1 where something counts, beside those that the definitions name.
+    """
+
+    of: Definitions
+    settings: Mapping[str, float | str]
+    wanted: tuple[str, ...]
+    known: Collection[str]
+    beside: tuple[str, ...] = ()
+
+    @cached_property
+    def equations(self) -> Equations:
+        """All rows."""
+        return self.of.under(self.settings)
+
+    @cached_property
+    def way(self) -> list[str]:
+        """The rows on the way, the nearest to what is wanted first."""
+        return self.equations.on_the_way_to_any(self.wanted, self.known)
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The rows that are 1 where something counts."""
+        return (*self.of.masks, *self.beside)
 
 
 class Changed(NamedTuple):
@@ -137,32 +167,6 @@ def extremes(of: Definitions, settings: Mapping[str, float | str], name: str) ->
     for own in (each.expr for each in row.definitions):
         for says, made in means(own):
             yield Try(f"another equation of {name}: {says}", settings, {"equations": {name: to(own, made)}})
-
-
-def spelled(
-    of: Definitions,
-    settings: Mapping[str, float | str],
-    name: str,
-    expr: Expr,
-    beside: Mapping[str, Change],
-    wanted: str,
-) -> Iterator[Try]:
-    """Yields every change of one part of an equation as libraries spell it, which the definitions have in several rows.
-
-    name, expr: the row, and what it is then; beside: what its other rows are then. On both sides of a pair, and on either.
-    """
-    equations = of.under(settings)
-    side, own = (equations.rows[of.side] if of.side else None), equations.rows[name].definitions[0].expr
-    for says, made in every_change(equations, name, (wanted,), expr, of.masks, side):
-        whole = Try(f"another equation of {name}, as libraries spell it ({text(expr)}): {_within(says)}", settings,
-                    {"equations": {name: to(own, made), **beside}})  # fmt: skip
-        yield whole
-        if side is not None:
-            here = equal(Ref(side, tuple(Position(axis) for axis in side.axes)), Constant(1))
-            for which, (one, two) in zip(SIDES, ((made, expr), (expr, made)), strict=True):
-                either = Op("where", (here, one, two))
-                yield Try(f"{whole.label}, on the {which} side alone", settings,
-                          {"equations": {name: to(own, either), **beside}})  # fmt: skip
 
 
 def _other(name: str, equations: Equations) -> str:
@@ -234,7 +238,7 @@ def _changes(
     twice, reads = Counter(says for says, _ in found.values()), _cells(own)
     return tuple(
         Changed(
-            _within(says if twice[says] == 1 else f"{says}: {text(expr)}"),
+            within(says if twice[says] == 1 else f"{says}: {text(expr)}"),
             to(own, expr),
             not _cells(expr) <= reads,
             _part_changed(plain, expr),
@@ -295,7 +299,7 @@ def _needs_itself(row: Block, expr: Expr) -> bool:
     return any(not any(getattr(index, "by", 0) for index in node.at) for node in own)
 
 
-def _within(sentence: str) -> str:
+def within(sentence: str) -> str:
     """Returns a sentence as a part of one; one that begins with a symbol keeps it."""
     word, space, rest = sentence.removesuffix(".").partition(" ")
     return f"{word.lower() if word.istitle() and word.isalpha() and len(word) > 1 else word}{space}{rest}"

@@ -2,15 +2,15 @@
 is at most 10, a ratio whose logarithm is held between −ε and ε.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import Constant, Expr, Op, Ref, log, text, walk
 from blueprint.misconceptions.mechanical import of_logarithm
 from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
-from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import meaning_of, plain_of, to
+from blueprint.verifying.definitions import Equations
+from blueprint.verifying.equations import Between, meaning_of, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 CLIP = "clip"
@@ -18,16 +18,9 @@ BOUNDS = (5, 10, 20)
 """Numbers between which libraries hold log-ratios, and estimates that are made of their exponentials."""
 
 
-def tries(
-    of: Definitions,
-    settings: Mapping[str, float | str],
-    wanted: tuple[str, ...],
-    known: Collection[str],
-    masks: tuple[str, ...] = (),
-) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted. masks: none is changed."""
-    equations = of.under(settings)
-    way = equations.on_the_way_to_any(wanted, known)
+def tries(between: Between) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted; no mask is changed."""
+    of, settings, equations, way = between.of, between.settings, between.equations, between.way
     read = dict.fromkeys(read for name in way for read in equations.reads(equations.rows[name]) if is_setting(read))
     limits = [each for each in read if each.name in of.settings and of.settings[each.name].limit]
     held = [Ref(each, ()) for each in limits if float(settings[each.name]) != OFF]
@@ -35,7 +28,7 @@ def tries(
     yield from _as_logarithms(equations, way, settings)
     for name in way:
         own = plain_of(equations, name)
-        if own is None or name in (*of.masks, *masks):
+        if own is None or name in between.masks:
             continue
         whole = equations.rows[name].definitions[0].expr
         for part in _of_exponentials(own):

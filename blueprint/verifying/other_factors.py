@@ -9,7 +9,17 @@ from dataclasses import replace
 from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import alike, another_row, instead, meaning_of, only_picks, plain_of, scalable, to
+from blueprint.verifying.equations import (
+    Between,
+    alike,
+    another_row,
+    instead,
+    meaning_of,
+    only_picks,
+    plain_of,
+    scalable,
+    to,
+)
 from blueprint.verifying.in_memory import Try
 
 NEUTRAL = (0.0, 1.0)
@@ -20,25 +30,18 @@ TENTHS = (5, 6, 7, 8, 9, 11, 12, 15)
 LOGPROBS = "logprobs"
 
 
-def tries(
-    of: Definitions,
-    settings: Mapping[str, float | str],
-    wanted: tuple[str, ...],
-    known: Collection[str],
-    masks: tuple[str, ...] = (),
-) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted. masks: beside those of the definitions."""
-    equations, masks = of.under(settings), (*of.masks, *masks)
-    way = equations.on_the_way_to_any(wanted, known)
+def tries(between: Between) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted."""
+    equations, settings, masks, way = between.equations, between.settings, between.masks, between.way
     counts = [*_counts(equations, masks)]
-    factors = [*_coefficients(of, settings, wanted), *_corrections(equations, of.counts), *counts]
+    factors = [*_coefficients(between), *_corrections(equations, between.of.counts), *counts]
     for name in (each for each in way if each not in masks and not only_picks(equations.rows[each])):
         row, own = equations.rows[name], plain_of(equations, name)
         if own is None or is_setting(row):
             continue
         whole, seen = row.definitions[0].expr, {text(own)}
-        parts = [*scalable(equations, name, wanted, own)]
-        others = _alike(equations, name, wanted, masks) if any(each is own for each in parts) else []
+        parts = [*scalable(equations, name, between.wanted, own)]
+        others = _alike(equations, name, between.wanted, masks) if any(each is own for each in parts) else []
         for says, made in (*_scaled(row, own, parts, factors), *_spread(row, own, counts), *_by_rows(own, others)):
             if (written := text(made)) not in seen:
                 seen.add(written)
@@ -115,10 +118,10 @@ def _called(factor: Ref) -> str:
     return factor.block.about.meaning or factor.block.name
 
 
-def _coefficients(of: Definitions, settings: Mapping[str, float | str], wanted: Collection[str]) -> list[Ref]:
-    """Returns the settings that some rows are made of, and by which something may be multiplied: no limit, and no ε."""
-    equations = of.under(settings)
-    there = equations.made_of(tuple(each for each in wanted if each in equations.rows))
+def _coefficients(between: Between) -> list[Ref]:
+    """Returns the settings that what is wanted is made of, and by which something may be multiplied: no limit, and no ε."""
+    of, settings, equations = between.of, between.settings, between.equations
+    there = equations.made_of(tuple(each for each in between.wanted if each in equations.rows))
     read = dict.fromkeys(read for name in there for read in equations.reads(equations.rows[name]) if is_setting(read))
     return [
         Ref(block, ()) for block in read if block.name in settings and _scales(of, block.name, settings[block.name])

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from blueprint.verifying.definitions import Definitions
+from blueprint.verifying.equations import Between
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.other_bounds import tries as of_bounds
 from blueprint.verifying.other_factors import tries as of_factors
@@ -26,5 +27,6 @@ def tries(
 
     masks: rows that are 1 where something counts, beside those that the definitions name. time: whether there is time for more.
     """
+    between = Between(of, settings, wanted, known, masks)
     for form in FORMS:
-        yield list(form(of, settings, wanted, known, masks)) if time() else []
+        yield list(form(between)) if time() else []

@@ -4,27 +4,20 @@ token summed where the sum of tokens has the function; each in one row alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
-from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import AROUND, MODELS, SIDES, another_row, instead, only_picks, plain_of, to
+from blueprint.verifying.definitions import Equations
+from blueprint.verifying.equations import AROUND, MODELS, SIDES, Between, another_row, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
 
 
-def tries(
-    of: Definitions,
-    settings: Mapping[str, float | str],
-    wanted: tuple[str, ...],
-    known: Collection[str],
-    masks: tuple[str, ...] = (),
-) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted. masks: beside those of the definitions."""
-    equations, masks = of.under(settings), (*of.masks, *masks)
-    way = equations.on_the_way_to_any(wanted, known)
+def tries(between: Between) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted."""
+    equations, masks, way = between.equations, between.masks, between.way
     plain = {
         each: own
         for each in way
@@ -33,12 +26,12 @@ def tries(
     found = (
         _through(equations, plain),
         _averaged_first(equations, plain, masks),
-        _normalised(equations, way, plain, masks, _small(equations, settings)),
+        _normalised(equations, way, plain, masks, _small(equations, between.settings)),
         _summed_after(equations, way, masks),
         _repeated(equations, way),
     )
     for label, changes in (each for some in found for each in some):
-        yield Try(label, settings, {"equations": changes})
+        yield Try(label, between.settings, {"equations": changes})
 
 
 def _read_here(expr: Expr) -> dict[str, Ref]:

@@ -4,29 +4,23 @@ A library has on one line what the definitions have in two rows, so an equation 
 too.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from blueprint.language import Axis, Expr, Op, Position, Reduce, Ref, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
-from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import meaning_of, only_picks, plain_of, to
+from blueprint.verifying.definitions import Equations
+from blueprint.verifying.equations import Between, meaning_of, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
 
 
-def tries(
-    of: Definitions,
-    settings: Mapping[str, float | str],
-    wanted: tuple[str, ...],
-    known: Collection[str],
-    masks: tuple[str, ...] = (),
-) -> Iterator[Try]:
-    """Yields such causes between the rows that are known and those that are wanted. masks: none is changed."""
-    equations = of.under(settings)
-    for name in equations.on_the_way_to_any(wanted, known):
+def tries(between: Between) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted; no mask is changed."""
+    equations, known = between.equations, between.known
+    for name in between.way:
         own = plain_of(equations, name)
-        if own is None or only_picks(equations.rows[name]) or name in (*of.masks, *masks):
+        if own is None or only_picks(equations.rows[name]) or name in between.masks:
             continue
         seen, whole = set[str](), equations.rows[name].definitions[0].expr
         for written in (own, *_written_out(equations, own, known, equations.rows[name].axes)):
@@ -36,7 +30,7 @@ def tries(
                     if (said := text(made)) not in seen:
                         seen.add(said)
                         label = f"another equation of {meaning_of(equations, name)}: {text(other)} stands where {text(part)} should"
-                        yield Try(label, settings, {"equations": {name: to(whole, made)}})
+                        yield Try(label, between.settings, {"equations": {name: to(whole, made)}})
 
 
 def _written_out(equations: Equations, own: Expr, known: Collection[str], along: tuple[Axis, ...]) -> Iterator[Expr]:

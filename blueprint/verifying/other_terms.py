@@ -5,39 +5,32 @@ They are tried with c = 1. Where nothing behind it bends, what comes of it is st
 follows.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from blueprint.language import Constant, Expr, Op, Position, Ref, text
-from blueprint.verifying.definitions import Definitions
-from blueprint.verifying.equations import alike, meaning_of, only_picks, plain_of, to
+from blueprint.verifying.equations import Between, alike, meaning_of, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 MOST_ROWS, MOST_OTHERS = 16, 16
 """So many rows, the nearest first, get a term too many, and so many others are one."""
 
 
-def tries(
-    of: Definitions,
-    settings: Mapping[str, float | str],
-    wanted: tuple[str, ...],
-    known: Collection[str],
-    masks: tuple[str, ...] = (),
-) -> Iterator[Try]:
-    """Yields rows on the way with another row added. masks: beside those of the definitions."""
-    equations, masks = of.under(settings), (*of.masks, *masks)
+def tries(between: Between) -> Iterator[Try]:
+    """Yields rows on the way with another row added."""
+    equations, masks = between.equations, between.masks
     rows = [
         name
-        for name in equations.on_the_way_to_any(wanted, known)
+        for name in between.way
         if name not in masks and not only_picks(equations.rows[name]) and plain_of(equations, name) is not None
     ]
     for name in [each for each in rows if equations.rows[each].axes][:MOST_ROWS]:
         own, row = equations.rows[name].definitions[0].expr, equations.rows[name]
-        for other in alike(equations, wanted[0], row, MOST_OTHERS):
+        for other in alike(equations, between.wanted[0], row, MOST_OTHERS):
             if other not in masks:
                 part = Ref(equations.rows[other], tuple(map(Position, row.axes)))
                 label = f"another equation of {meaning_of(equations, name)}: {{}}{text(part)} is added"
-                yield _added(label, settings, name, own, part, 1.0)
+                yield _added(label, between.settings, name, own, part, 1.0)
 
 
 def _added(label: str, settings: Mapping[str, float | str], name: str, own: Expr, part: Expr, by: float) -> Try:

@@ -1,0 +1,35 @@
+"""Causes that are a change of one part of an equation as libraries spell it, where the definitions have it in several rows."""
+
+from collections.abc import Iterator, Mapping
+
+from blueprint.language import Constant, Expr, Op, Position, Ref, equal, text
+from blueprint.misconceptions.rewriting import Change
+from blueprint.verifying.definitions import Definitions
+from blueprint.verifying.equations import SIDES, every_change, to, within
+from blueprint.verifying.in_memory import Try
+
+
+def spelled(
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    name: str,
+    expr: Expr,
+    beside: Mapping[str, Change],
+    wanted: str,
+) -> Iterator[Try]:
+    """Yields every change of one part of an equation as libraries spell it, which the definitions have in several rows.
+
+    name, expr: the row, and what it is then; beside: what its other rows are then. On both sides of a pair, and on either.
+    """
+    equations = of.under(settings)
+    side, own = (equations.rows[of.side] if of.side else None), equations.rows[name].definitions[0].expr
+    for says, made in every_change(equations, name, (wanted,), expr, of.masks, side):
+        whole = Try(f"another equation of {name}, as libraries spell it ({text(expr)}): {within(says)}", settings,
+                    {"equations": {name: to(own, made), **beside}})  # fmt: skip
+        yield whole
+        if side is not None:
+            here = equal(Ref(side, tuple(Position(axis) for axis in side.axes)), Constant(1))
+            for which, (one, two) in zip(SIDES, ((made, expr), (expr, made)), strict=True):
+                either = Op("where", (here, one, two))
+                yield Try(f"{whole.label}, on the {which} side alone", settings,
+                          {"equations": {name: to(own, either), **beside}})  # fmt: skip
