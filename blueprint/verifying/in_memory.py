@@ -4,6 +4,7 @@ room that its kind gives it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -339,14 +340,14 @@ class SmallTrial:
     def tries(self, name: str) -> Iterator[list[Try]]:
         """Yields what may have been done otherwise where a quantity deviates."""
         before = {key: value for key, value in self.given.items() if key in self.quantities[name].after}
-        for stage in amid(
+        stages = amid(
             self.causes(self.batch, self.settings, name, before, self.whole),
             lambda: self._places(name, before),
             lambda: [] if name in self.batch.tensors else self._stands(name),
-            lambda: self._terms(name, before),
             lambda: self._pairs(name, before),
             lambda: self._stands(name) if name in self.batch.tensors else [],
-        ):
+        )
+        for stage in chain(stages, (self._terms(name, before) for _ in range(1))):
             moving = (each for each in stage if not self._moves_nothing(each, name, before))
             yield [each._replace(in_loss=name in self.losses) for each in moving]
 

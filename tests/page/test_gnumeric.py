@@ -62,11 +62,10 @@ def test_gnumeric_computes_our_numbers_in_every_formula_cell(name: str, tmp_path
     assert [value for value in cells.values() if isinstance(value, str) and re.search(r"\d{16}|\.\d{15}", value)] == []
 
 
-def test_it_is_an_option_that_makes_gnumeric_recalculate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_an_option_that_makes_gnumeric_recalculate(tmp_path: Path) -> None:
     save_made(tmp_path / "book.xlsx", numbers="very-very-sleepy")
     spoil(tmp_path / "book.xlsx", tmp_path / "spoiled.xlsx")
-    monkeypatch.setattr(gnumeric, "RECALCULATE", ())
-    (cells,) = gnumeric.with_gnumeric([tmp_path / "spoiled.xlsx"])
+    (cells,) = gnumeric.with_gnumeric([tmp_path / "spoiled.xlsx"], options=())
     assert set(cells.values()) == {777.25}
 
 
