@@ -77,14 +77,14 @@ AROUND: Mapping[str, Callable[[Expr], Expr]] = {
 class Between:
     """The rows between those that are known and those that are wanted, under some settings.
 
-    of: whose they are. beside: rows that are 1 where something counts, beside those that the definitions name.
+    of: whose they are. beside: rows that are 1 where something counts, beside those that the definitions name; None: none is there.
     """
 
     of: Definitions
     settings: Mapping[str, float | str]
     wanted: tuple[str, ...]
     known: Collection[str]
-    beside: tuple[str, ...] = ()
+    beside: tuple[str, ...] | None = ()
 
     @cached_property
     def equations(self) -> Equations:
@@ -96,10 +96,22 @@ class Between:
         """The rows on the way, the nearest to what is wanted first."""
         return self.equations.on_the_way_to_any(self.wanted, self.known)
 
+    @cached_property
+    def read(self) -> dict[Block, list[str]]:
+        """The rows that are read on the way, and not on it, with those that read them; none that only says where one stands."""
+        found: dict[Block, list[str]] = {}
+        for name in self.way:
+            for block in self.equations.reads(self.equations.rows[name]):
+                there = self.equations.rows.get(block.name) is block and block.name not in (*self.way, *self.masks)
+                if there and block.axes and not block.text and not block.edges:
+                    found.setdefault(block, []).append(name)
+        picks = {name for name in self.way if only_picks(self.equations.rows[name])}
+        return {block: names for block, names in found.items() if not (block.typed and picks.issuperset(names))}
+
     @property
     def masks(self) -> tuple[str, ...]:
         """The rows that are 1 where something counts."""
-        return (*self.of.masks, *self.beside)
+        return () if self.beside is None else (*self.of.masks, *self.beside)
 
 
 class Changed(NamedTuple):
@@ -339,17 +351,6 @@ def another_row(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
 def instead(row: Block, other: Block) -> Change:
     """Makes a change of an equation: another row is read in the place of one."""
     return lambda expr, names: reading(expr, {row: other})
-
-
-def wherever(block: Block, made: Callable[[Ref], Expr]) -> Change:
-    """Makes a change of an equation: something else stands wherever a row is read."""
-
-    def change(expr: Expr, names: Names) -> Expr:
-        if isinstance(expr, Ref) and expr.block.name == block.name:
-            return read_from(made(expr), names)
-        return rebuilt(expr, lambda inner: change(inner, names))
-
-    return change
 
 
 def _means_of_what_counts(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:

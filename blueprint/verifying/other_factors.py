@@ -47,8 +47,7 @@ def tries(between: Between) -> Iterator[Try]:
                 seen.add(written)
                 label = f"another equation of {meaning_of(equations, name)}: {says}"
                 yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
-    read = dict.fromkeys(read for name in way for read in equations.reads(equations.rows[name]) if read.axes)
-    for row in (each for each in read if each.name not in (*way, *masks) and not each.text and not each.edges):
+    for row in between.read:
         yield from _of_what_is_known(equations, row, factors, settings)
 
 
@@ -81,7 +80,7 @@ def _of_what_is_known(
             )
         )
     readers = [name for name, each in equations.rows.items() if any(read is row for read in equations.reads(each))]
-    for says, made in others if row.name in equations.rows else ():
+    for says, made in others:
         other = another_row(row, row.axes, made)
         change = instead(row, other)
         label = f"{meaning_of(equations, row.name)}, wherever it is read: it is {says}"

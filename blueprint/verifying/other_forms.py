@@ -20,12 +20,13 @@ def tries(
     settings: Mapping[str, float | str],
     wanted: tuple[str, ...],
     known: Collection[str],
-    masks: tuple[str, ...] = (),
+    masks: tuple[str, ...] | None = (),
     time: Callable[[], bool] = lambda: True,
 ) -> Iterator[list[Try]]:
     """Yields such causes between the rows that are known and those that are wanted, in stages, the likelier first.
 
-    masks: rows that are 1 where something counts, beside those that the definitions name. time: whether there is time for more.
+    masks: rows that are 1 where something counts, beside those that the definitions name; None: the file has none. time: whether
+    there is time for more.
     """
     between = Between(of, settings, wanted, known, masks)
     for form in FORMS:

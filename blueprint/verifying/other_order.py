@@ -26,7 +26,7 @@ def tries(between: Between) -> Iterator[Try]:
     found = (
         _through(equations, plain),
         _averaged_first(equations, plain, masks),
-        _normalised(equations, way, plain, masks, _small(equations, between.settings)),
+        _normalised(between, plain),
         _summed_after(equations, way, masks),
         _repeated(equations, way),
     )
@@ -93,24 +93,20 @@ def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
     yield "over each response and over all", another_row(part.block, (), Op("div", (total, Count("size", first))))
 
 
-def _normalised(
-    equations: Equations, way: list[str], plain: Mapping[str, Expr], masks: tuple[str, ...], small: list[Block]
-) -> Iterator[Labelled]:
+def _normalised(between: Between, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
     """Yields a row less its mean over all, and that divided by its deviation, where neither should be done; also one that is
-    known, wherever it is read. small: what may be added to a deviation."""
+    known, wherever it is read."""
+    equations, masks, small = between.equations, between.masks, _small(between.equations, between.settings)
     for name, own in plain.items():
         row = equations.rows[name]
         if row.axes and name not in masks and not any(each is row for each in equations.reads(row)):
             whole = row.definitions[0].expr
             for says, made in _less_mean(equations, row, own, masks, small):
                 yield f"{name} is {says}", {name: to(whole, made)}
-    read = dict.fromkeys(each for name in way for each in equations.reads(equations.rows[name]) if each.axes)
-    for row in (each for each in read if each.name not in (*way, *masks) and each.name in equations.rows):
-        if not row.text and not row.edges:
-            readers = [name for name in way if any(each is row for each in equations.reads(equations.rows[name]))]
-            for says, made in _less_mean(equations, row, Ref(row, tuple(map(Position, row.axes))), masks, small):
-                other = another_row(row, row.axes, made)
-                yield f"{row.name} is {says}, wherever it is read", dict.fromkeys(readers, instead(row, other))
+    for row, readers in between.read.items():
+        for says, made in _less_mean(equations, row, Ref(row, tuple(map(Position, row.axes))), masks, small):
+            other = another_row(row, row.axes, made)
+            yield f"{row.name} is {says}, wherever it is read", dict.fromkeys(readers, instead(row, other))
 
 
 def _small(equations: Equations, settings: Mapping[str, float | str]) -> list[Block]:

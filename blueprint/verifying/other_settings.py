@@ -51,7 +51,7 @@ class Conventions:
 
     def changed(self, settings: Settings, changes: Settings, more: str = "", fitted: bool = False) -> Try:
         """Returns settings with changes; more: what is said behind them; fitted: whether the file gave a number away."""
-        return Try(f"{self.said(changes)}{more}", {**settings, **changes}, fitted=fitted)
+        return Try(f"{self.said(changes)}{more}", {**settings, **changes}, fitted=fitted, found=fitted)
 
     def of_presets(self, settings: Settings, read: Collection[str] | None = None) -> Iterator[Try]:
         """Yields what other presets do, where something that is read is another value; None: everything is."""

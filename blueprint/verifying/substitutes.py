@@ -43,8 +43,8 @@ from blueprint.verifying.equations import (
     only_picks,
     plain_of,
     reaches,
+    read_from,
     to,
-    wherever,
 )
 from blueprint.verifying.in_memory import Try
 
@@ -154,6 +154,17 @@ def _otherwise(way: Way, block: Block) -> Iterator[tuple[str, Change]]:
     for other in alike(way.equations, way.wanted, block):
         row = way.equations.rows[other]
         yield f"{other} is taken", wherever(block, lambda ref, row=row: Ref(row, ref.at) if reaches(row, ref) else ref)  # type: ignore[misc]
+
+
+def wherever(block: Block, made: Callable[[Ref], Expr]) -> Change:
+    """Makes a change of an equation: something else stands wherever a row is read."""
+
+    def change(expr: Expr, names: Names) -> Expr:
+        if isinstance(expr, Ref) and expr.block.name == block.name:
+            return read_from(made(expr), names)
+        return rebuilt(expr, lambda inner: change(inner, names))
+
+    return change
 
 
 def _by_one_reader(way: Way) -> Iterator[Labelled]:

@@ -145,8 +145,8 @@ def test_scores_are_read_where_another_text_ends() -> None:
     )
     found = named(KINDS["rm"], at, "centred")
     assert found is not None
-    assert found[1].word == "first"
-    assert "text.there[n, t] of the episode before is read" in found[1].cause
+    assert found[1].word == "together"  # with the text's place in the place of its end: both say the same
+    assert "of the episode before is read (and 1 equal)" in found[1].cause
 
 
 def test_what_is_switched_off_is_not_changed() -> None:

@@ -341,7 +341,7 @@ def tries(
         yield next(reads)  # what one equation reads otherwise, all of them may
         yield list(INSTEAD.of_presets(settings))
         yield list(of_broadcast(EQUATIONS, settings, (name,), ("score",), batch.pairs))
-        yield from of_other_forms(EQUATIONS, settings, (name,), ("score",))
+        yield from of_other_forms(EQUATIONS, settings, (name,), ("score",), None)
         yield from reads
         yield list(_fitted(batch, settings, name, given))
 

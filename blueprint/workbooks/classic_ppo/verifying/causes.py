@@ -430,8 +430,6 @@ def tries(
     yield list(of_equations(settings, name, telling))
     if not telling:
         return
-    reads = of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name))
-    yield next(reads)  # what one equation reads otherwise, all of them may
     alone = f", and what agrees without it as it should be (in {name})"
     yield [each._replace(label=f"{each.label}{alone}", ways={**each.ways, "alone": True}) for each in explaining]
     yield [*of_places(rollout, settings, name), *of_results(rollout, name, settings)]
@@ -439,5 +437,5 @@ def tries(
         yield list(of_some_steps(settings))
     yield list(of_broadcast(EQUATIONS, settings, (MADE[name].row,), _known(name), len(rollout.at)))
     yield from of_other_forms(EQUATIONS, settings, (MADE[name].row,), _known(name))
-    yield [each for stage in reads for each in stage]
+    yield [each for stage in of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name)) for each in stage]
     yield [*of_fits(rollout, settings, name, given), *INSTEAD.of_presets(settings, settings_read(settings, name))]
