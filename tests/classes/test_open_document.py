@@ -83,4 +83,4 @@ def test_macros_and_entities_are_refused(key: Key, tmp_path: Path) -> None:
 def test_rows_that_only_stand_between_cost_nothing(key: Key, tmp_path: Path) -> None:
     empty = '<table:table-row table:number-rows-repeated="1048570"><table:table-cell/></table:table-row>'
     path = written(tmp_path / "a.ods", f'<table:table table:name="A">{empty}</table:table>')
-    assert "are gone, or were torn apart" in read_submission(path, key).refused
+    assert "it has no sheet Reward & advantage, where blank 1" in read_submission(path, key).refused

@@ -51,12 +51,10 @@ def stages(trial: MinibatchTrial, name: str, time: Callable[[], bool] = lambda: 
     if trial.whole is None:  # nobody knows whether it is all that was whitened together
         yield list(of_a_larger_batch(trial, name))
     yield [*of_equations(EQUATIONS, use, trial.row(name), rows)] if time() else []
-    reads = of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False, time=time)
-    yield next(reads)  # what one equation reads otherwise, all of them may
     padded = trial.row(name) in with_pads.EQUATIONS.under(use).rows and trial.carries_pads
-    if padded:
-        spelled = of_equations(with_pads.EQUATIONS, use, trial.row(name), rows)
-        yield [*map(_spelled, spelled)] if time() else []
+    spelled = of_equations(with_pads.EQUATIONS, use, trial.row(name), rows) if padded and time() else ()
+    reads = of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False, time=time)
+    yield [*map(_spelled, spelled), *next(reads)]  # what one equation reads otherwise, all of them may
     yield from of_other_forms(EQUATIONS, use, (trial.row(name),), rows, ("mask",), time)
     yield from reads
     if padded:
@@ -181,7 +179,7 @@ def fitted(trial: MinibatchTrial, name: str) -> Iterator[Try]:
         for key, value in _fits(trial, own, name):
             if value not in values_of(key, rlhf()):
                 label = f"{key} = {value:.6g} (fitted: the one number that explains it)"
-                yield Try(label, laid_over(trial.settings, {key: value}), fitted=True)
+                yield Try(label, laid_over(trial.settings, {key: value}), fitted=True, found=True)
 
 
 def _fits(trial: MinibatchTrial, own: Fed, name: str) -> Iterator[tuple[str, float]]:
