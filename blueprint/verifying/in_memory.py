@@ -4,7 +4,6 @@ room that its kind gives it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -210,6 +209,8 @@ class Try(NamedTuple):
     once: bool = False
 
 
+MANY = 1 << 10
+"""Where there is time for so many causes, it is asked first of which rows anything comes; on a large file that takes long."""
 PUT_INSTEAD: tuple[Change, ...] = (
     lambda expr, names: Op("add", (Constant(1000), Op("mul", (Constant(3), expr)))),
     lambda expr, names: Op("sub", (Constant(-1000), Op("mul", (Constant(7), expr)))),
@@ -303,6 +304,7 @@ class SmallTrial:
     of_step: dict[str, Array] = field(default_factory=dict)
     moved: Moved = field(default_factory=list)
     still: dict[tuple[str, str], bool] = field(default_factory=dict)
+    unmoved: dict[str, Array | None] = field(default_factory=dict)
     cells = CELLS
 
     @property
@@ -340,20 +342,20 @@ class SmallTrial:
     def tries(self, name: str) -> Iterator[list[Try]]:
         """Yields what may have been done otherwise where a quantity deviates."""
         before = {key: value for key, value in self.given.items() if key in self.quantities[name].after}
-        stages = amid(
+        for stage in amid(
             self.causes(self.batch, self.settings, name, before, self.whole),
             lambda: self._places(name, before),
             lambda: [] if name in self.batch.tensors else self._stands(name),
             lambda: self._pairs(name, before),
             lambda: self._stands(name) if name in self.batch.tensors else [],
-        )
-        for stage in chain(stages, (self._terms(name, before) for _ in range(1))):
+        ):
             moving = (each for each in stage if not self._moves_nothing(each, name, before))
             yield [each._replace(in_loss=name in self.losses) for each in moving]
+        yield [each._replace(in_loss=name in self.losses) for each in self._terms(name, before)]
 
     def _moves_nothing(self, each: Try, name: str, given: Given) -> bool:
         """Tells whether a change is of equations alone of which nothing comes to a quantity, as of an entropy of weight 0."""
-        if each.settings != self.settings or each.ways.keys() != {"equations"}:
+        if self.most < MANY or each.settings != self.settings or each.ways.keys() != {"equations"}:
             return False
         return all(self._is_still(row, name, given) for row in each.ways["equations"])
 
@@ -361,7 +363,9 @@ class SmallTrial:
         """Tells whether a quantity stays the same, whatever is put in the place of a row."""
         if (row, name) not in self.still:
             ways = {"until": name, "kept": self.kept}
-            plain = self._sums(self._again(name, given), name)
+            if name not in self.unmoved:
+                self.unmoved[name] = self._sums(self.recompute(self.batch, self.settings, ways, given), name)
+            plain = self.unmoved[name]
             made = [
                 computed(own, lambda own=own: self.recompute(self.batch, self.settings, {**own, **ways}, given))  # type: ignore[misc]
                 for own in ({"equations": {row: change}} for change in PUT_INSTEAD)
