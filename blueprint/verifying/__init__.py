@@ -46,6 +46,7 @@ from blueprint.verifying.in_memory import (
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_forms import tries as of_other_forms
+from blueprint.verifying.other_halves import tries as of_halves
 from blueprint.verifying.other_numbers import Moved, otherwise_by
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.other_spellings import spelled
@@ -197,6 +198,7 @@ __all__ = [
     "named_first",
     "of_broadcast",
     "of_equations",
+    "of_halves",
     "of_other_axes",
     "of_other_forms",
     "of_other_words",

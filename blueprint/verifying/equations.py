@@ -93,8 +93,10 @@ class Between:
 
     @cached_property
     def way(self) -> list[str]:
-        """The rows on the way, the nearest to what is wanted first."""
-        return self.equations.on_the_way_to_any(self.wanted, self.known)
+        """The rows on the way, the nearest to what is wanted first; none that is one number because what it is for is off."""
+        constant = constant_rows(self.equations)
+        every = self.equations.on_the_way_to_any(self.wanted, self.known)
+        return [name for name in every if self.equations.rows[name] not in constant]
 
     @cached_property
     def read(self) -> dict[Block, list[str]]:
@@ -341,9 +343,9 @@ def read_from(expr: Expr, names: Names) -> Expr:
     return rebuilt(expr, lambda inner: read_from(inner, names))
 
 
-def another_row(of: Block, axes: tuple[Axis, ...], expr: Expr) -> Block:
-    """Returns a row with another equation, and other axes, under the name of a row."""
-    made = Block(of.name, axes, of.about)
+def another_row(of: Block, axes: tuple[Axis, ...], expr: Expr, name: str = "") -> Block:
+    """Returns a row with another equation, and other axes, under the name of a row, or under another name."""
+    made = Block(name or of.name, axes, of.about)
     made.definitions = [Definition(tuple(map(Position, axes)), expr)]
     return made
 
@@ -483,12 +485,6 @@ def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells:
         if name in masks:
             yield "1 is added to it", Op("add", (Constant(1), expr))
             yield "it is taken off 1", Op("sub", (Constant(1), expr))
-
-
-def plain_of(equations: Equations, name: str) -> Expr | None:
-    """Returns the equation of a row without what is switched off; None where it has none, or more than one."""
-    definitions = equations.rows[name].definitions
-    return without_constants(definitions[0].expr, constant_rows(equations)) if len(definitions) == 1 else None
 
 
 def _of_one_shape(one: Block, other: Block) -> bool:

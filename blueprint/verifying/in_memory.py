@@ -230,13 +230,17 @@ def amid(stages: Iterable[list[T]], *later: Callable[[], list[T]]) -> Iterator[l
         yield each()
 
 
+CHANGED = {"equations", "joined"}
+"""Ways in which equations are changed: of the definitions, or of those in which losses and KL are joined."""
+
+
 def computed(ways: Ways, made: Callable[[], T]) -> T | None:
     """Returns what is made; None where a change made by a program is no equation, or reads what there is not: a sum within a sum
     over the same letters, a column that nothing has."""
     try:
         return made()
     except (ValueError, IndexError, KeyError, NotationError):
-        if "equations" not in ways:
+        if not ways.keys() & CHANGED:
             raise
         return None
 

@@ -5,8 +5,9 @@ of one part of these equations.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from blueprint.language import Edge, Expr, NotationError, text
+from blueprint.language import Expr, NotationError, text
 from blueprint.misconceptions.rewriting import Change, Misconception, Names
+from blueprint.verifying.constant_rows import inside_of
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import every_change
 from blueprint.verifying.equations import tries as of_equations
@@ -42,7 +43,7 @@ def named_first(
         if not all((name, _text(equations, name, change)) in seen for name, change in changes.items()):
             yield other
     for name in [each for each in on_the_way if each in spelled and (telling or equations.rows[each] in read)]:
-        own, names = _own(equations, name), _names(equations)
+        own, names = inside_of(equations.rows[name]), _names(equations)
         if own is None:
             continue
         for says, made in every_change(equations, name, rows, spelled[name](own, names)):
@@ -52,16 +53,9 @@ def named_first(
                 yield Try(label, settings, {"equations": {name: _to(equations, name, made)}})
 
 
-def _own(equations: Equations, name: str) -> Expr | None:
-    """Returns the equation of a row inside, None where there is none, or more than one."""
-    definitions = equations.rows[name].definitions
-    inside = [each.expr for each in definitions if not any(isinstance(index, Edge) for index in each.target)]
-    return inside[0] if len(inside) == 1 else None
-
-
 def _changed(equations: Equations, name: str, each: Misconception) -> Expr | None:
     """Returns the equation of a row with a misconception; None where it is none of that row, or changes nothing."""
-    bound, own = each.bound(name), _own(equations, name)
+    bound, own = each.bound(name), inside_of(equations.rows[name])
     if bound is None or own is None or each.change is None:
         return None
     try:
@@ -73,7 +67,7 @@ def _changed(equations: Equations, name: str, each: Misconception) -> Expr | Non
 
 def _to(equations: Equations, name: str, made: Expr) -> Change:
     """Makes a change of a row's equation inside into another; at its ends it stays."""
-    own = _own(equations, name)
+    own = inside_of(equations.rows[name])
     return lambda expr, names: made if expr is own else expr
 
 
@@ -83,7 +77,7 @@ def _names(equations: Equations, bound: Mapping[str, str | None] = MappingProxyT
 
 
 def _text(equations: Equations, name: str, change: Change) -> str:
-    own = _own(equations, name)
+    own = inside_of(equations.rows[name])
     return "" if own is None else text(change(own, Names(equations.rows, {})))
 
 

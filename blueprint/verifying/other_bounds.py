@@ -9,8 +9,9 @@ from blueprint.inputs.catalogue import OFF
 from blueprint.language import Constant, Expr, Op, Ref, log, text, walk
 from blueprint.misconceptions.mechanical import of_logarithm
 from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
+from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Equations
-from blueprint.verifying.equations import Between, meaning_of, plain_of, to
+from blueprint.verifying.equations import Between, meaning_of, to
 from blueprint.verifying.in_memory import Try
 
 CLIP = "clip"
@@ -30,7 +31,7 @@ def tries(between: Between) -> Iterator[Try]:
         own = plain_of(equations, name)
         if own is None or name in between.masks:
             continue
-        whole = equations.rows[name].definitions[0].expr
+        whole = whole_of(equations.rows[name])
         for part in _of_exponentials(own):
             for low, high in around:
                 for says, made in _held(part, low, high):

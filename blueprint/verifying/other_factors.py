@@ -1,6 +1,6 @@
-"""Causes that are a factor too many: a coefficient of the step, a length or a temperature by which a part of an equation is
-multiplied or divided, and should not be. λ that multiplies the next value, too; β on the whole loss; a score that is paid to each
-token by its share.
+"""Causes that are a factor too many, or another one: a coefficient of the step, what it leaves of 1, a length or a temperature by
+which a part of an equation is multiplied or divided, and should not be. λ that multiplies the next value, too; 1 − the weight of
+one loss on the other; λ in the place of γ; a score that is paid to each token by its share.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -8,18 +8,9 @@ from dataclasses import replace
 
 from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
+from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import (
-    Between,
-    alike,
-    another_row,
-    instead,
-    meaning_of,
-    only_picks,
-    plain_of,
-    scalable,
-    to,
-)
+from blueprint.verifying.equations import Between, alike, another_row, instead, meaning_of, only_picks, scalable, to
 from blueprint.verifying.in_memory import Try
 
 NEUTRAL = (0.0, 1.0)
@@ -34,21 +25,40 @@ def tries(between: Between) -> Iterator[Try]:
     """Yields such causes between the rows that are known and those that are wanted."""
     equations, settings, masks, way = between.equations, between.settings, between.masks, between.way
     counts = [*_counts(equations, masks)]
-    factors = [*_coefficients(between), *_corrections(equations, between.of.counts), *counts]
+    coefficients = _coefficients(between)
+    left = [_left_of_one(each) for each in coefficients]
+    factors = [*coefficients, *left, *_corrections(equations, between.of.counts), *counts]
     for name in (each for each in way if each not in masks and not only_picks(equations.rows[each])):
         row, own = equations.rows[name], plain_of(equations, name)
         if own is None or is_setting(row):
             continue
-        whole, seen = row.definitions[0].expr, {text(own)}
+        whole, seen = whole_of(row), {text(own)}
         parts = [*scalable(equations, name, between.wanted, own)]
         others = _alike(equations, name, between.wanted, masks) if any(each is own for each in parts) else []
-        for says, made in (*_scaled(row, own, parts, factors), *_spread(row, own, counts), *_by_rows(own, others)):
+        by_settings = (*_exchanged(own, [*coefficients, *left]), *_scaled(row, own, parts, factors))
+        for says, made in (*by_settings, *_spread(row, own, counts), *_by_rows(own, others)):
             if (written := text(made)) not in seen:
                 seen.add(written)
                 label = f"another equation of {meaning_of(equations, name)}: {says}"
                 yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
     for row in between.read:
         yield from _of_what_is_known(equations, row, factors, settings)
+
+
+def _exchanged(own: Expr, coefficients: list[Ref]) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation that reads another setting in the place of one."""
+    there = {node.block: node for node in walk(own) if isinstance(node, Ref) and is_setting(node.block)}
+    for node in (each for each in there.values() if each.block.name in {of.block.name for of in coefficients}):
+        for other in (each for each in coefficients if each.block is not node.block):
+            yield f"{_called(other)} is read, not {_called(node)}", put(own, node, other)
+
+
+def _left_of_one(setting: Ref) -> Ref:
+    """Returns 1 less a setting."""
+    made = another_row(setting.block, (), Op("sub", (Constant(1), setting)), f"1 − {setting.block.name}")
+    about = setting.block.about
+    made.about = replace(about, meaning=f"1 − {_called(setting)}", symbol=f"1−{about.symbol or setting.block.name}")
+    return Ref(made, ())
 
 
 def _scaled(row: Block, own: Expr, parts: list[Expr], factors: list[Ref]) -> Iterator[tuple[str, Expr]]:

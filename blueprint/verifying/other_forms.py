@@ -7,11 +7,12 @@ from blueprint.verifying.equations import Between
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.other_bounds import tries as of_bounds
 from blueprint.verifying.other_factors import tries as of_factors
+from blueprint.verifying.other_norms import tries as of_norms
 from blueprint.verifying.other_order import tries as of_order
 from blueprint.verifying.other_parentheses import tries as of_parentheses
 from blueprint.verifying.other_terms import tries as of_terms
 
-FORMS = (of_parentheses, of_order, of_bounds, of_factors, of_terms)
+FORMS = (of_parentheses, of_order, of_norms, of_bounds, of_factors, of_terms)
 """The likelier first."""
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, sqrt, walk
+from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
+from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Equations
-from blueprint.verifying.equations import AROUND, MODELS, SIDES, Between, another_row, instead, only_picks, plain_of, to
+from blueprint.verifying.equations import AROUND, MODELS, SIDES, Between, another_row, only_picks, to
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
@@ -26,7 +27,6 @@ def tries(between: Between) -> Iterator[Try]:
     found = (
         _through(equations, plain),
         _averaged_first(equations, plain, masks),
-        _normalised(between, plain),
         _summed_after(equations, way, masks),
         _repeated(equations, way),
     )
@@ -45,7 +45,7 @@ def _read_here(expr: Expr) -> dict[str, Ref]:
 def _through(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
     """Yields a function around what one row reads, of both sides or models at once where it reads both."""
     for name, own in plain.items():
-        whole, refs = equations.rows[name].definitions[0].expr, _read_here(own)
+        whole, refs = whole_of(equations.rows[name]), _read_here(own)
         both = [
             [refs[f"{head}.{tail}"] for head in pair]
             for pair in (SIDES, MODELS)
@@ -64,7 +64,7 @@ def _averaged_first(equations: Equations, plain: Mapping[str, Expr], masks: tupl
     """Yields the mean of what a row reads in its place: over the tokens of each response, over all, and over these means."""
     there = [equations.rows[each] for each in masks if each in equations.rows]
     for name, own in plain.items():
-        whole = equations.rows[name].definitions[0].expr
+        whole = whole_of(equations.rows[name])
         for part in _read_here(own).values():
             mask = next((each for each in there if each.axes == part.block.axes and len(each.axes) > 1), None)
             if not part.block.typed and part.block.name not in masks:
@@ -93,62 +93,6 @@ def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
     yield "over each response and over all", another_row(part.block, (), Op("div", (total, Count("size", first))))
 
 
-def _normalised(between: Between, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
-    """Yields a row less its mean over all, and that divided by its deviation, where neither should be done; also one that is
-    known, wherever it is read."""
-    equations, masks, small = between.equations, between.masks, _small(between.equations, between.settings)
-    for name, own in plain.items():
-        row = equations.rows[name]
-        if row.axes and name not in masks and not any(each is row for each in equations.reads(row)):
-            whole = row.definitions[0].expr
-            for says, made in _less_mean(equations, row, own, masks, small):
-                yield f"{name} is {says}", {name: to(whole, made)}
-    for row, readers in between.read.items():
-        for says, made in _less_mean(equations, row, Ref(row, tuple(map(Position, row.axes))), masks, small):
-            other = another_row(row, row.axes, made)
-            yield f"{row.name} is {says}, wherever it is read", dict.fromkeys(readers, instead(row, other))
-
-
-def _small(equations: Equations, settings: Mapping[str, float | str]) -> list[Block]:
-    """Returns the settings that are an ε, of equal ones the first."""
-    read = dict.fromkeys(read for row in equations.rows.values() for read in equations.reads(row) if is_setting(read))
-    named = (each for each in read if each.name.endswith("eps") and settings.get(each.name, 0) != 0)
-    return [*{settings[each.name]: each for each in [*named][::-1]}.values()]
-
-
-def _less_mean(
-    equations: Equations, row: Block, own: Expr, masks: tuple[str, ...], small: list[Block]
-) -> Iterator[tuple[str, Expr]]:
-    """Yields what is centred, and whitened, of a row with its equation; small: what may be added to a deviation."""
-    here = tuple(map(Position, row.axes))
-    there = [equations.rows[each] for each in masks if each in equations.rows]
-    mask = next((each for each in there if each.axes == row.axes), None)
-    counts = another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here))
-    kept = Op("mul", (Ref(counts, here), Ref(another_row(row, row.axes, own), here)))
-    count = Reduce("sum", row.axes, Ref(counts, here))
-    mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, kept), count)))
-    off = another_row(row, row.axes, Op("mul", (Ref(counts, here), Op("sub", (kept.args[1], Ref(mean, ()))))))
-    square = Reduce("sum", row.axes, Op("mul", (Ref(off, here), Ref(off, here))))
-    for axis, one in zip(row.axes, row.axes[::-1], strict=True) if len(row.axes) > 1 else ():
-        along = (Position(one),)
-        each = Op(
-            "div",
-            (Reduce("sum", (axis,), kept), Op("maximum", (Reduce("sum", (axis,), Ref(counts, here)), Constant(1)))),
-        )
-        less = Op("sub", (kept.args[1], Ref(another_row(row, (one,), each), along)))
-        yield f"taken less its mean of each {one.meaning}", Op("mul", (Ref(counts, here), less))
-    yield "taken less its mean over all", Ref(off, here)
-    least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
-    for number, of_n in ((least, ""), (count, ", with n below, not n − 1")):
-        spread = Ref(another_row(row, (), sqrt(Op("div", (square, number)))), ())
-        yield f"whitened over all{of_n}", Op("div", (Ref(off, here), spread))
-        for eps in small:
-            yield (
-                f"whitened over all{of_n}, with {eps.name}",
-                Op("div", (Ref(off, here), Op("add", (spread, Ref(eps, ()))))),
-            )
-
-
 def _repeated(equations: Equations, way: list[str]) -> Iterator[Labelled]:
     """Yields a row of some that is repeated as a whole, not each of its numbers, where each of some reads that of its own."""
     for name in way:
@@ -161,7 +105,7 @@ def _repeated(equations: Equations, way: list[str]) -> Iterator[Labelled]:
             rounds = Op("rounded", (Op("sub", (Op("div", (Op("add", (flat, half)), size)), half)), Constant(0)))
             behind = Lookup(axes[0], Op("sub", (flat, Op("mul", (rounds, size)))))
             label = f"{part.block.name} is repeated as a whole in {name}, not each of its numbers"
-            whole = equations.rows[name].definitions[0].expr
+            whole = whole_of(equations.rows[name])
             yield label, {name: to(whole, put(own, part, Ref(part.block, (behind,)), alike=True))}
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from blueprint.language import Constant, Expr, Op, Position, Ref, text
-from blueprint.verifying.equations import Between, alike, meaning_of, only_picks, plain_of, to
+from blueprint.verifying.constant_rows import plain_of, whole_of
+from blueprint.verifying.equations import Between, alike, meaning_of, only_picks, to
 from blueprint.verifying.in_memory import Try
 
 MOST_ROWS, MOST_OTHERS = 16, 16
@@ -25,7 +26,7 @@ def tries(between: Between) -> Iterator[Try]:
         if name not in masks and not only_picks(equations.rows[name]) and plain_of(equations, name) is not None
     ]
     for name in [each for each in rows if equations.rows[each].axes][:MOST_ROWS]:
-        own, row = equations.rows[name].definitions[0].expr, equations.rows[name]
+        own, row = whole_of(equations.rows[name]), equations.rows[name]
         for other in alike(equations, between.wanted[0], row, MOST_OTHERS):
             if other not in masks:
                 part = Ref(equations.rows[other], tuple(map(Position, row.axes)))

@@ -3,12 +3,14 @@ its half; a limit that is on, and holds whatever the sign. As of any two changes
 takes evidence.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from math import log2
 
+from blueprint.verifying.constant_rows import in_force
 from blueprint.verifying.definitions import Definitions
 from blueprint.verifying.equations import changes_of, meaning_of
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.other_halves import equations_apart
 
 CERTAIN = 10.0
 """So many bits more than it takes to pick one among all must agree."""
@@ -16,17 +18,25 @@ CERTAIN = 10.0
 
 def tries(
     of: Definitions,
-    others: Iterable[Try],
+    others: Sequence[Try],
     settings: Mapping[str, float | str],
     wanted: tuple[str, ...],
     known: Collection[str],
 ) -> list[Try]:
-    """Returns each of some other settings with every change of one part of the equations that only it has."""
-    own, found = of.under(settings).on_the_way_to_any(wanted, known), list[Try]()
+    """Returns each of some other settings with one more change: another word of what only it reads, then every change of one part
+    of equations that only it has."""
+    own, found, words = of.under(settings), list[Try](), list[Try]()
+    plain = in_force(own, wanted, known)
+    there = {other.label: of.under(other.settings) for other in others}
+    moved = {other.label: equations_apart(own, there[other.label]).keys() for other in others}
     for other in others:
-        equations = of.under(other.settings)
-        for name in (each for each in equations.on_the_way_to_any(wanted, known) if each not in own):
-            for made in changes_of(equations, name, wanted, of):
-                label = f"{other.label}, and another equation of {meaning_of(equations, name)}: {made.says}"
+        only = in_force(there[other.label], wanted, known) - plain
+        for more in others if only else ():
+            changes = {key: value for key, value in more.settings.items() if value != settings[key]}
+            if moved[more.label] & only and all(other.settings[key] == settings[key] for key in changes):
+                words.append(Try(f"{other.label}, and {more.label}", {**other.settings, **changes}))
+        for name in (each for each in there[other.label].rows if each in only):
+            for made in changes_of(there[other.label], name, wanted, of):
+                label = f"{other.label}, and another equation of {meaning_of(there[other.label], name)}: {made.says}"
                 found += [] if made.far else [other._replace(label=label, ways={"equations": {name: made.change}})]
-    return [each._replace(bits=log2(len(found)) + CERTAIN) for each in found]
+    return [each._replace(bits=log2(len(words) + len(found)) + CERTAIN) for each in (*words, *found)]

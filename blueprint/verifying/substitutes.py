@@ -33,6 +33,7 @@ from blueprint.misconceptions.rewriting import (
     squared,
     sums,
 )
+from blueprint.verifying.constant_rows import inside_of, plain_of
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
     AROUND,
@@ -41,7 +42,6 @@ from blueprint.verifying.equations import (
     changes_of_form,
     meaning_of,
     only_picks,
-    plain_of,
     reaches,
     read_from,
     to,
@@ -83,7 +83,7 @@ class Way(NamedTuple):
     def plain(self) -> list[str]:
         """The rows of one equation, that is no choice of where something stands."""
         of = self.equations
-        return [name for name in self.rows if _own(of, name) is not None and not only_picks(of.rows[name])]
+        return [name for name in self.rows if inside_of(of.rows[name]) is not None and not only_picks(of.rows[name])]
 
 
 def tries(
@@ -231,13 +231,13 @@ def _one_function(way: Way) -> Iterator[Labelled]:
         for together in dict.fromkeys(each for each in (tuple(rows), behind, whole) if len(each) >= SEVERAL):
             for key, (says, _) in made[together[0]].items():
                 if all(key in made[row] for row in together):
-                    changed = {row: _becomes(_own(way.equations, row), made[row][key][1]) for row in together}
+                    changed = {row: _becomes(inside_of(way.equations.rows[row]), made[row][key][1]) for row in together}
                     yield f"another equation of {', '.join(together)}, alike in all: {says}", changed
 
 
 def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
     """Returns the changes of an equation, and what each says, by the form that it then has."""
-    own = _own(way.equations, row)
+    own = inside_of(way.equations.rows[row])
     return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks, way.everywhere)}
 
 
@@ -245,7 +245,7 @@ def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
     """Returns by the form of an equation the rows that have it."""
     forms = dict[str, list[str]]()
     for name in names:
-        if (own := _own(way.equations, name)) is not None:
+        if (own := inside_of(way.equations.rows[name])) is not None:
             forms.setdefault(_form(own), []).append(name)
     return forms
 
@@ -361,12 +361,6 @@ def _crossing(made: Change) -> Change:
     return lambda expr, names: everywhere(made(expr, names), other_bound_last)
 
 
-def _own(equations: Equations, name: str) -> Expr | None:
-    """Returns the equation of a row; None where there is none, or more than one."""
-    definitions = equations.rows[name].definitions
-    return definitions[0].expr if len(definitions) == 1 else None
-
-
 def _readers(equations: Equations, way: Collection[str], name: str, other: Expr) -> list[str]:
     """Returns the rows that read a row and have the cells of another one that it reads: cell by cell, or by a sum of a number."""
     row, along = equations.rows[name], {*_axes(other)}
@@ -385,9 +379,9 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
     another operation, too."""
     equations, way = of.equations, of.plain
     for name in way:
-        for kept, op, other in _parts(own := _own(equations, name)):
+        for kept, op, other in _parts(own := inside_of(equations.rows[name])):
             for reader in _readers(equations, way, name, other):
-                later = _own(equations, reader)
+                later = inside_of(equations.rows[reader])
                 for made, said in [] if later is None else _joined(later, other, op):
                     label = f"{text(other)} comes in behind {reader}, not before it, in {name}: {said.format(reader)}"
                     yield label, {name: _becomes(own, kept), reader: _becomes(later, made)}
@@ -396,7 +390,7 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
 def _factor_elsewhere(of: Way) -> Iterator[Labelled]:
     """Yields a coefficient of one term as that of another, or of both."""
     for name in of.plain:
-        for kept, op, factor in _parts(own := _own(of.equations, name)):
+        for kept, op, factor in _parts(own := inside_of(of.equations.rows[name])):
             readers = _readers(of.equations, of.plain, name, factor) if is_setting(factor.block) else []
             for reader in readers:
                 later = of.equations.rows[reader].definitions[0].expr
@@ -412,12 +406,12 @@ def _taken_much_later(of: Way) -> Iterator[Labelled]:
     """Yields what a row adds or takes off as done behind a row that is made of it, however far behind."""
     equations = of.equations
     for name in of.plain:
-        own = _own(equations, name)
+        own = inside_of(equations.rows[name])
         for kept, op, other in _parts(plain_of(equations, name)):
             along = {*_axes(other)}
             rows = [each for each in of.rows if each != name and along <= {*equations.rows[each].axes}]
             for reader in (each for each in rows if along and op in ("add", "sub") and name in _made_of(of, each)):
-                later = _own(equations, reader)
+                later = inside_of(equations.rows[reader])
                 label = f"{text(other)} comes in behind {reader}, not in {name}: ({reader}) {SIGNS[op]} {text(other)}"
                 if later is not None:
                     yield label, {name: _becomes(own, kept), reader: _becomes(later, Op(op, (later, other)))}
@@ -448,11 +442,11 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
     """Yields the sum of squares in the place of the square of a sum, and so for differences."""
     equations, way = of.equations, of.plain
     for name in way:
-        own = _own(equations, name)
+        own = inside_of(equations.rows[name])
         inner = squared(own)
         if inner is None or inner.block.name not in way:
             continue
-        match _own(equations, inner.block.name):
+        match inside_of(equations.rows[inner.block.name]):
             case Op("add" | "sub" as op, (left, right)):
                 said = f"each part of {inner.block.name} is squared, not the whole, in {name}"
                 yield said, {name: _becomes(own, Op(op, (Op("mul", (left, left)), Op("mul", (right, right)))))}
@@ -462,10 +456,10 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
     """Yields the square, exponential or size of a sum in the place of the sum of those, and so for means."""
     equations, way = of.equations, of.plain
     for name in way:
-        own = _own(equations, name)
+        own = inside_of(equations.rows[name])
         for total in sums(own):
             for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in way]:
-                made = _own(equations, part.block.name)
+                made = inside_of(equations.rows[part.block.name])
                 inner = inside(made)
                 if own is not None and made is not None and inner is not None:
                     whole = Reduce("sum", total.axes, put(total.body, part, inner))
@@ -477,7 +471,7 @@ def _put_around(of: Way) -> Iterator[Labelled]:
     """Yields a function around every row."""
     equations, way = of.equations, of.plain
     for name in way:
-        own = _own(equations, name)
+        own = inside_of(equations.rows[name])
         if own is not None and not is_setting(equations.rows[name]):
             for says, made in AROUND.items():
                 yield f"another equation of {meaning_of(equations, name)}: {says}", {name: _becomes(own, made(own))}

@@ -1,0 +1,136 @@
+"""Causes that are a row less its mean, divided by its deviation, or both, where neither should be done: advantages that one of two
+surrogates whitens once more, scores that a loss divides by their deviation, rewards that are centred over each response.
+
+A mean and a deviation are over what counts, or over all there is, pads too; of n or n − 1 numbers, with or without an ε.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt
+from blueprint.misconceptions.rewriting import is_setting
+from blueprint.verifying.constant_rows import plain_of, whole_of
+from blueprint.verifying.definitions import Equations
+from blueprint.verifying.equations import Between, another_row, instead, only_picks, to
+from blueprint.verifying.in_memory import Try
+
+SEVERAL = 2
+
+
+def tries(between: Between) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted: of a row as it is made, of one that is known
+    wherever it is read, then of either in one of those that read it alone."""
+    equations, small = between.equations, _small(between.equations, between.settings)
+    made = [name for name in between.way if _may_be_normalised(between, name)]
+    for name in made:
+        row, own = equations.rows[name], plain_of(equations, name)
+        for says, other in _normalised(between, row, own, small) if own is not None else ():
+            label = f"{name} is {says}"
+            yield Try(label, between.settings, {"equations": {name: to(whole_of(row), other)}})
+        if own is not None:
+            for says, other in _by_deviations(between, own):
+                label = f"{name} is {says}"
+                yield Try(label, between.settings, {"equations": {name: to(whole_of(row), other)}}, far=True)
+    readers = dict(between.read)
+    for row, by in between.read.items():
+        yield from _where_read(between, row, by, small, "wherever it is read")
+    for name in made:
+        row = equations.rows[name]
+        reads = {each: equations.reads(equations.rows[each]) for each in between.way}
+        readers[row] = [each for each in between.way if any(block is row for block in reads[each])]
+    for row, by in readers.items():
+        for reader in by if len(by) >= SEVERAL else ():
+            yield from _where_read(between, row, [reader], small, f"in {reader} alone")
+
+
+def _may_be_normalised(between: Between, name: str) -> bool:
+    """Tells whether a row has an equation that is mathematics, and no recursion."""
+    row = between.equations.rows[name]
+    own = any(each is row for each in between.equations.reads(row))
+    return bool(row.axes) and name not in between.masks and not own and not only_picks(row)
+
+
+def _where_read(between: Between, row: Block, readers: list[str], small: list[Block], where: str) -> Iterator[Try]:
+    """Yields some rows that read another one otherwise."""
+    for says, made in _normalised(between, row, Ref(row, tuple(map(Position, row.axes))), small):
+        change = instead(row, another_row(row, row.axes, made))
+        label = f"{row.name} is {says}, {where}"
+        yield Try(label, between.settings, {"equations": dict.fromkeys(readers, change)})
+
+
+def _by_deviations(between: Between, own: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation divided by the deviation of a row that is known, by which all that is made of it may be divided."""
+    rows = (between.equations.rows[each] for each in between.known if each in between.equations.rows)
+    for row in (each for each in rows if each.axes and each.name not in between.masks):
+        mask = _mask_of(between, row)
+        for of_n, spread in _moments(row, Ref(row, tuple(map(Position, row.axes))), mask).spread.items():
+            yield f"divided by the deviation of {row.name}{of_n}", Op("div", (own, spread))
+
+
+def _mask_of(between: Between, row: Block) -> Block | None:
+    """Returns a row that says where cells of a row count; None where there is none of its shape."""
+    masks = (between.equations.rows[each] for each in between.masks if each in between.equations.rows)
+    return next((each for each in masks if each.axes == row.axes), None)
+
+
+def _small(equations: Equations, settings: Mapping[str, float | str]) -> list[Block]:
+    """Returns the settings that are an ε, of equal ones the first."""
+    read = dict.fromkeys(read for row in equations.rows.values() for read in equations.reads(row) if is_setting(read))
+    named = (each for each in read if each.name.endswith("eps") and settings.get(each.name, 0) != 0)
+    return [*{settings[each.name]: each for each in [*named][::-1]}.values()]
+
+
+class Moments(NamedTuple):
+    """Mean and deviation of a row. off: it less its mean, 0 where nothing counts.
+
+    spread: by what is said of n the deviation.
+    """
+
+    off: Ref
+    spread: Mapping[str, Ref]
+
+
+def _normalised(between: Between, row: Block, own: Expr, small: list[Block]) -> Iterator[tuple[str, Expr]]:
+    """Yields what is centred, whitened, or divided by its deviation, of a row with its equation.
+
+    small: what may be added to a deviation.
+    """
+    mask = _mask_of(between, row)
+    yield from _of_each(row, own, mask)
+    for over, counts in (
+        (("over all", mask), ("over all, pads too", None)) if mask is not None else (("over all", None),)
+    ):
+        of, value = _moments(row, own, counts), Ref(another_row(row, row.axes, own), tuple(map(Position, row.axes)))
+        yield f"taken less its mean {over}", of.off
+        for of_n, spread in of.spread.items():
+            yield f"whitened {over}{of_n}", Op("div", (of.off, spread))
+            yield f"divided by its deviation {over}{of_n}", Op("div", (value, spread))
+            for eps in small:
+                below = Op("add", (spread, Ref(eps, ())))
+                yield f"whitened {over}{of_n}, with {eps.name}", Op("div", (of.off, below))
+
+
+def _moments(row: Block, own: Expr, mask: Block | None) -> Moments:
+    """Returns mean and deviation of a row with its equation, over what counts in a mask; None: over all."""
+    here = tuple(map(Position, row.axes))
+    counts = Ref(another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here)), here)
+    value, count = Ref(another_row(row, row.axes, own), here), Reduce("sum", row.axes, counts)
+    mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, Op("mul", (counts, value))), count)))
+    off = Ref(another_row(row, row.axes, Op("mul", (counts, Op("sub", (value, Ref(mean, ())))))), here)
+    square = Reduce("sum", row.axes, Op("mul", (off, off)))
+    least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
+    below = {"": least, ", with n below, not n − 1": count}
+    spread = {says: Ref(another_row(row, (), sqrt(Op("div", (square, each)))), ()) for says, each in below.items()}
+    return Moments(off, spread)
+
+
+def _of_each(row: Block, own: Expr, mask: Block | None) -> Iterator[tuple[str, Expr]]:
+    """Yields a row less its mean along one of its two axes."""
+    here = tuple(map(Position, row.axes))
+    counts = Ref(another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here)), here)
+    value = Ref(another_row(row, row.axes, own), here)
+    for axis, one in zip(row.axes, row.axes[::-1], strict=True) if len(row.axes) > 1 else ():
+        count = Op("maximum", (Reduce("sum", (axis,), counts), Constant(1)))
+        mean = another_row(row, (one,), Op("div", (Reduce("sum", (axis,), Op("mul", (counts, value))), count)))
+        less = Op("sub", (value, Ref(mean, (Position(one),))))
+        yield f"taken less its mean of each {one.meaning}", Op("mul", (counts, less))
