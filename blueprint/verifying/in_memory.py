@@ -314,7 +314,7 @@ class SmallTrial:
     @property
     def most(self) -> int:
         """How many causes there is time for."""
-        return max(FEWEST, self.cells // max(1 << 12, int(self.batch.size)))
+        return max(FEWEST, self.cells // max(1 << 11, int(self.batch.size)))
 
     def called(self, name: str) -> str:
         """Returns what the file calls a quantity."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from blueprint.language import Expr, text
-from blueprint.misconceptions.rewriting import Change, Names
+from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.constant_rows import inside_of
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import meaning_of, read_from
@@ -32,10 +32,12 @@ def tries(
     on_the_way = own.on_the_way_to_any(wanted, known)
     for other in others:
         apart = equations_apart(own, of.under(other.settings)) if time() else {}
-        if len(apart) >= HALVES:
-            for name in (each for each in on_the_way if each in apart):
-                label = f"{other.label} in {meaning_of(own, name)} alone"
-                yield Try(label, settings, {"equations": {name: _as_there(apart[name])}})
+        here = [name for name in on_the_way if name in apart] if len(apart) >= HALVES else []
+        for name in here:
+            label = f"{other.label} in {meaning_of(own, name)} alone"
+            yield Try(label, settings, {"equations": as_there(apart, [name])})
+        if 1 < len(here) < len(apart):
+            yield Try(f"{other.label} in {', '.join(here)} alone", settings, {"equations": as_there(apart, here)})
 
 
 def equations_apart(own: Equations, theirs: Equations) -> dict[str, Expr]:
@@ -51,10 +53,10 @@ def _inside(equations: Equations) -> Mapping[str, tuple[Expr, str]]:
     return {name: (own, text(own)) for name, own in every.items() if own is not None}
 
 
-def _as_there(made: Expr) -> Change:
-    """Makes a change of an equation into another one that reads rows by their names."""
+def as_there(apart: Mapping[str, Expr], names: Iterable[str]) -> dict[str, Change]:
+    """Returns changes of some equations into those that others have, which read rows by their names."""
 
-    def change(expr: Expr, names: Names) -> Expr:
-        return read_from(made, names)
+    def becomes(made: Expr) -> Change:
+        return lambda expr, names: read_from(made, names)
 
-    return change
+    return {name: becomes(apart[name]) for name in names}

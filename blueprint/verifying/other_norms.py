@@ -40,7 +40,7 @@ def tries(between: Between) -> Iterator[Try]:
         readers[row] = [each for each in between.way if any(block is row for block in reads[each])]
     for row, by in readers.items():
         for reader in by if len(by) >= SEVERAL else ():
-            yield from _where_read(between, row, [reader], small, f"in {reader} alone")
+            yield from _where_read(between, row, [reader], [], f"in {reader} alone")
 
 
 def _may_be_normalised(between: Between, name: str) -> bool:
@@ -95,19 +95,20 @@ def _normalised(between: Between, row: Block, own: Expr, small: list[Block]) -> 
 
     small: what may be added to a deviation.
     """
-    mask = _mask_of(between, row)
+    mask, value = _mask_of(between, row), Ref(another_row(row, row.axes, own), tuple(map(Position, row.axes)))
     yield from _of_each(row, own, mask)
-    for over, counts in (
-        (("over all", mask), ("over all, pads too", None)) if mask is not None else (("over all", None),)
-    ):
-        of, value = _moments(row, own, counts), Ref(another_row(row, row.axes, own), tuple(map(Position, row.axes)))
-        yield f"taken less its mean {over}", of.off
-        for of_n, spread in of.spread.items():
-            yield f"whitened {over}{of_n}", Op("div", (of.off, spread))
-            yield f"divided by its deviation {over}{of_n}", Op("div", (value, spread))
-            for eps in small:
-                below = Op("add", (spread, Ref(eps, ())))
-                yield f"whitened {over}{of_n}, with {eps.name}", Op("div", (of.off, below))
+    of = _moments(row, own, mask)
+    yield "taken less its mean over all", of.off
+    for of_n, spread in of.spread.items():
+        yield f"whitened over all{of_n}", Op("div", (of.off, spread))
+        yield f"divided by its deviation over all{of_n}", Op("div", (value, spread))
+        for eps in small:
+            yield f"whitened over all{of_n}, with {eps.name}", Op("div", (of.off, Op("add", (spread, Ref(eps, ())))))
+    if mask is not None:
+        every = _moments(row, own, None)
+        yield "taken less its mean over all, pads too", every.off
+        for of_n, spread in every.spread.items():
+            yield f"whitened over all, pads too{of_n}", Op("div", (every.off, spread))
 
 
 def _moments(row: Block, own: Expr, mask: Block | None) -> Moments:

@@ -5,8 +5,7 @@ hold a number between bounds in the other order, log one number under the name o
 put a function around a row.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from blueprint.language import (
     Block,
@@ -19,7 +18,6 @@ from blueprint.language import (
     reading,
     rebuilt,
     text,
-    typed,
     walk,
 )
 from blueprint.misconceptions.rewriting import (
@@ -39,51 +37,17 @@ from blueprint.verifying.equations import (
     AROUND,
     alike,
     changes_of,
-    changes_of_form,
     meaning_of,
     only_picks,
     reaches,
     read_from,
-    to,
 )
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.one_function import all_means, halves, one_function
+from blueprint.verifying.rows_on_the_way import SEVERAL, Labelled, Way, becomes
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
-SEVERAL = 2
-"""What is read in fewer places is a part of one equation."""
-
-
-class Way(NamedTuple):
-    """The rows between those that are known and the one that is wanted, the nearest to it first.
-
-    masks: rows that are 1 where something counts. before: those that the known ones are made of.
-    everywhere: whether what one function makes is looked for among all rows. sided: whose equations they are, where responses have
-        two sides.
-    """
-
-    equations: Equations
-    wanted: str
-    rows: list[str]
-    masks: tuple[str, ...] = ()
-    before: frozenset[str] = frozenset()
-    everywhere: bool = False
-    sided: Definitions | None = None
-
-    def readers(self) -> dict[Block, list[str]]:
-        """Returns by row the rows that read it, each as often as it does."""
-        found: dict[Block, list[str]] = {}
-        for name in self.rows:
-            for node in (node for of in self.equations.rows[name].definitions for node in walk(of.expr)):
-                if isinstance(node, Ref) and node.block.axes and not is_setting(node.block):
-                    found.setdefault(node.block, []).append(name)
-        return found
-
-    @property
-    def plain(self) -> list[str]:
-        """The rows of one equation, that is no choice of where something stands."""
-        of = self.equations
-        return [name for name in self.rows if inside_of(of.rows[name]) is not None and not only_picks(of.rows[name])]
 
 
 def tries(
@@ -127,9 +91,6 @@ def _changed_on_the_way(equations: Equations, wanted: str, known: Collection[str
 
 def _repeats(row: Block) -> bool:
     return all(isinstance(each.expr, Ref) for each in row.definitions)
-
-
-Labelled = tuple[str, dict[str, Change]]
 
 
 def _taken_otherwise(way: Way) -> Iterator[Labelled]:
@@ -184,114 +145,6 @@ def _by_one_reader(way: Way) -> Iterator[Labelled]:
 def _reading(block: Block, own: Block) -> Change:
     def change(expr: Expr, names: Names) -> Expr:
         return reading(expr, {block: own})
-
-    return change
-
-
-def _all_means(way: Way) -> Iterator[Labelled]:
-    """Yields every mean as another number, as where the one function is changed by which a library takes all of them."""
-    there = [name for name, row in way.equations.rows.items() if _has_mean(row)]
-    rows = [name for name in way.rows if name in there]
-    others: dict[str, Callable[[Expr, Expr], Expr]] = {
-        "they are doubled": lambda above, below: Op("mul", (Constant(2), Op("div", (above, below)))),
-        "they are taken with the other sign": lambda above, below: Op("neg", (Op("div", (above, below)),)),
-        "they are sums": lambda above, below: above,
-        "they are the number of what is averaged": lambda above, below: below,
-        "they are upside down": lambda above, below: Op("div", (below, above)),
-        "they are multiplied with the number, not divided by it": lambda above, below: Op("mul", (above, below)),
-    }
-    for says, made in others.items():
-        if len(rows) >= SEVERAL:
-            yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
-        if way.everywhere and rows and len(there) > max(len(rows), SEVERAL - 1):
-            yield f"all means otherwise, of whatever: {says}", dict.fromkeys(there, _where(_is_mean, made))
-
-
-def _has_mean(row: Block) -> bool:
-    return any(_is_mean(node) for of in row.definitions for node in walk(of.expr))
-
-
-def _is_mean(expr: Expr) -> bool:
-    return (
-        isinstance(expr, Op) and expr.name == "div" and isinstance(expr.args[0], Reduce) and expr.args[0].name == "sum"
-    )
-
-
-def _one_function(way: Way) -> Iterator[Labelled]:
-    """Yields every change of an equation in all rows that have one of the same form, as where one function makes them: those on the
-    way, those that nothing known is made of, and all that there are."""
-    rows_of = way.equations.rows
-    every = _forms(way, (name for name in rows_of if way.everywhere and not only_picks(rows_of[name])))
-    for form, rows in _forms(way, way.plain).items():
-        whole = tuple(dict.fromkeys((*rows, *every.get(form, ()))))
-        if len(form) < LONG or len(whole) < SEVERAL:
-            continue
-        made = {row: _by_form(way, row) for row in whole}
-        behind = tuple(row for row in whole if row in rows or row not in way.before)
-        for together in dict.fromkeys(each for each in (tuple(rows), behind, whole) if len(each) >= SEVERAL):
-            for key, (says, _) in made[together[0]].items():
-                if all(key in made[row] for row in together):
-                    changed = {row: _becomes(inside_of(way.equations.rows[row]), made[row][key][1]) for row in together}
-                    yield f"another equation of {', '.join(together)}, alike in all: {says}", changed
-
-
-def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
-    """Returns the changes of an equation, and what each says, by the form that it then has."""
-    own = inside_of(way.equations.rows[row])
-    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks, way.everywhere)}
-
-
-def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
-    """Returns by the form of an equation the rows that have it."""
-    forms = dict[str, list[str]]()
-    for name in names:
-        if (own := inside_of(way.equations.rows[name])) is not None:
-            forms.setdefault(_form(own), []).append(name)
-    return forms
-
-
-LONG = 12
-"""An equation whose form is shorter is no function that somebody writes once."""
-
-
-def _form(expr: Expr | None) -> str:
-    """Returns an equation without the names of the rows that it reads, in the order in which it reads them."""
-    if expr is None:
-        return ""
-    names = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block))
-    letters = {block: typed(f"x{at}", block.axes) for at, block in enumerate(names)}
-    return text(reading(expr, letters))
-
-
-def _halves(way: Way) -> Iterator[Labelled]:
-    """Yields another number or operation where half of something is taken, which a library may write as ½ times it."""
-    half = Op("div", (Constant(1), Constant(2)))
-    others: dict[str, Callable[[Expr, Expr], Expr]] = {
-        "1½ times it": lambda above, below: Op("add", (above, Op("div", (above, below)))),
-        "½ more than it": lambda above, below: Op("add", (half, above)),
-        "½ less it": lambda above, below: Op("sub", (half, above)),
-        "½ divided by it": lambda above, below: Op("div", (half, above)),
-    }
-    for name in way.rows:
-        if any(_is_half(node) for of in way.equations.rows[name].definitions for node in walk(of.expr)):
-            for says, made in others.items():
-                label = f"another equation of {meaning_of(way.equations, name)}: {says} stands where half of it should"
-                yield label, {name: _where(_is_half, made)}
-
-
-def _is_half(expr: Expr) -> bool:
-    match expr:
-        case Op("div", (_, Constant(2))):
-            return True
-    return False
-
-
-def _where(hit: Callable[[Expr], bool], made: Callable[[Expr, Expr], Expr]) -> Change:
-    """Makes a change of an equation: something else stands for each of its fractions that is hit, of what is above and below."""
-
-    def change(expr: Expr, names: Names) -> Expr:
-        found = rebuilt(expr, lambda inner: change(inner, names))
-        return made(*found.args) if hit(expr) and isinstance(found, Op) else found
 
     return change
 
@@ -384,7 +237,7 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
                 later = inside_of(equations.rows[reader])
                 for made, said in [] if later is None else _joined(later, other, op):
                     label = f"{text(other)} comes in behind {reader}, not before it, in {name}: {said.format(reader)}"
-                    yield label, {name: _becomes(own, kept), reader: _becomes(later, made)}
+                    yield label, {name: becomes(own, kept), reader: becomes(later, made)}
 
 
 def _factor_elsewhere(of: Way) -> Iterator[Labelled]:
@@ -396,9 +249,9 @@ def _factor_elsewhere(of: Way) -> Iterator[Labelled]:
                 later = of.equations.rows[reader].definitions[0].expr
                 refs = {node.block.name: node for node in walk(later) if isinstance(node, Ref)}
                 for other in (each for each in refs if each in of.equations.rows and each != name):
-                    made = _becomes(later, put(later, refs[other], Op(op, (refs[other], factor))))
+                    made = becomes(later, put(later, refs[other], Op(op, (refs[other], factor))))
                     said = f"{text(factor)} is a coefficient of {other} in {reader}"
-                    yield f"{said}, not of {name}", {name: _becomes(own, kept), reader: made}
+                    yield f"{said}, not of {name}", {name: becomes(own, kept), reader: made}
                     yield f"{said}, too, not of {name} alone", {reader: made}
 
 
@@ -414,7 +267,7 @@ def _taken_much_later(of: Way) -> Iterator[Labelled]:
                 later = inside_of(equations.rows[reader])
                 label = f"{text(other)} comes in behind {reader}, not in {name}: ({reader}) {SIGNS[op]} {text(other)}"
                 if later is not None:
-                    yield label, {name: _becomes(own, kept), reader: _becomes(later, Op(op, (later, other)))}
+                    yield label, {name: becomes(own, kept), reader: becomes(later, Op(op, (later, other)))}
 
 
 def _joined(later: Expr, other: Expr, op: str) -> Iterator[tuple[Expr, str]]:
@@ -449,7 +302,7 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
         match inside_of(equations.rows[inner.block.name]):
             case Op("add" | "sub" as op, (left, right)):
                 said = f"each part of {inner.block.name} is squared, not the whole, in {name}"
-                yield said, {name: _becomes(own, Op(op, (Op("mul", (left, left)), Op("mul", (right, right)))))}
+                yield said, {name: becomes(own, Op(op, (Op("mul", (left, left)), Op("mul", (right, right)))))}
 
 
 def _summed_before(of: Way) -> Iterator[Labelled]:
@@ -464,7 +317,7 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
                 if own is not None and made is not None and inner is not None:
                     whole = Reduce("sum", total.axes, put(total.body, part, inner))
                     said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
-                    yield said, {name: _becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
+                    yield said, {name: becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
 
 
 def _put_around(of: Way) -> Iterator[Labelled]:
@@ -474,7 +327,7 @@ def _put_around(of: Way) -> Iterator[Labelled]:
         own = inside_of(equations.rows[name])
         if own is not None and not is_setting(equations.rows[name]):
             for says, made in AROUND.items():
-                yield f"another equation of {meaning_of(equations, name)}: {says}", {name: _becomes(own, made(own))}
+                yield f"another equation of {meaning_of(equations, name)}: {says}", {name: becomes(own, made(own))}
 
 
 def _axes(expr: Expr) -> Iterator[object]:
@@ -482,13 +335,8 @@ def _axes(expr: Expr) -> Iterator[object]:
     yield from (at.axis for node in walk(expr) if isinstance(node, Ref) for at in node.at if isinstance(at, Position))
 
 
-def _becomes(own: Expr | None, other: Expr) -> Change:
-    """Makes a change of one equation into another; under settings that have another equation nothing is changed."""
-    return (lambda expr, names: expr) if own is None else to(own, other)
-
-
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
-    _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _taken_later, _squared_before,
+    _taken_otherwise, all_means, one_function, halves, _other_numbers, _by_one_reader, _taken_later, _squared_before,
     _summed_before, _put_around, _factor_elsewhere, _taken_much_later, _sign_turned, _bounds_exchanged,
 )  # fmt: skip
 """The likelier first."""

@@ -1,0 +1,148 @@
+"""Causes that are a change of one function by which a library makes several rows: of what takes its means, of an equation that
+stands in several rows alike, of half of something.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from blueprint.language import (
+    Block,
+    Constant,
+    Count,
+    Expr,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    reading,
+    rebuilt,
+    text,
+    typed,
+    walk,
+)
+from blueprint.misconceptions.rewriting import Change, Names, is_setting
+from blueprint.verifying.constant_rows import inside_of
+from blueprint.verifying.equations import another_row, changes_of_form, meaning_of, only_picks
+from blueprint.verifying.rows_on_the_way import SEVERAL, Labelled, Way, becomes
+
+
+def all_means(way: Way) -> Iterator[Labelled]:
+    """Yields every mean as another number, as where the one function is changed by which a library takes all of them."""
+    there = [name for name, row in way.equations.rows.items() if _has_mean(row)]
+    rows = [name for name in way.rows if name in there]
+    others: dict[str, Callable[[Expr, Expr], Expr]] = {
+        "they are doubled": lambda above, below: Op("mul", (Constant(2), Op("div", (above, below)))),
+        "they are taken with the other sign": lambda above, below: Op("neg", (Op("div", (above, below)),)),
+        "they are sums": lambda above, below: above,
+        "they are the number of what is averaged": lambda above, below: below,
+        "they are upside down": lambda above, below: Op("div", (below, above)),
+        "they are multiplied with the number, not divided by it": lambda above, below: Op("mul", (above, below)),
+        "they are means of the means of each response": _of_each_first,
+    }
+    for says, made in others.items():
+        if len(rows) >= SEVERAL:
+            yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
+        if way.everywhere and rows and len(there) > max(len(rows), SEVERAL - 1):
+            yield f"all means otherwise, of whatever: {says}", dict.fromkeys(there, _where(_is_mean, made))
+
+
+def _of_each_first(above: Expr, below: Expr) -> Expr:
+    """Returns the mean along the first axis of the means along the others; of a sum along one axis the mean as it is."""
+    match above, below:
+        case Reduce("sum", (first, *rest) as axes, body), Reduce("sum", same, counts) if rest and [*same] == [*axes]:
+            each = Op("div", (Reduce("sum", tuple(rest), body), Reduce("sum", tuple(rest), counts)))
+            row = another_row(next(iter(_rows(body))), (first,), each, "mean of each")
+            return Op("div", (Reduce("sum", (first,), Ref(row, (Position(first),))), Count("size", first)))
+    return Op("div", (above, below))
+
+
+def _rows(expr: Expr) -> Iterator[Block]:
+    return (node.block for node in walk(expr) if isinstance(node, Ref))
+
+
+def _has_mean(row: Block) -> bool:
+    return any(_is_mean(node) for of in row.definitions for node in walk(of.expr))
+
+
+def _is_mean(expr: Expr) -> bool:
+    return (
+        isinstance(expr, Op) and expr.name == "div" and isinstance(expr.args[0], Reduce) and expr.args[0].name == "sum"
+    )
+
+
+def one_function(way: Way) -> Iterator[Labelled]:
+    """Yields every change of an equation in all rows that have one of the same form, as where one function makes them: those on the
+    way, those that nothing known is made of, and all that there are."""
+    rows_of = way.equations.rows
+    every = _forms(way, (name for name in rows_of if way.everywhere and not only_picks(rows_of[name])))
+    for form, rows in _forms(way, way.plain).items():
+        whole = tuple(dict.fromkeys((*rows, *every.get(form, ()))))
+        if len(form) < LONG or len(whole) < SEVERAL:
+            continue
+        made = {row: _by_form(way, row) for row in whole}
+        behind = tuple(row for row in whole if row in rows or row not in way.before)
+        for together in dict.fromkeys(each for each in (tuple(rows), behind, whole) if len(each) >= SEVERAL):
+            for key, (says, _) in made[together[0]].items():
+                if all(key in made[row] for row in together):
+                    changed = {row: becomes(inside_of(way.equations.rows[row]), made[row][key][1]) for row in together}
+                    yield f"another equation of {', '.join(together)}, alike in all: {says}", changed
+
+
+def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
+    """Returns the changes of an equation, and what each says, by the form that it then has."""
+    own = inside_of(way.equations.rows[row])
+    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks, way.everywhere)}
+
+
+def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
+    """Returns by the form of an equation the rows that have it."""
+    forms = dict[str, list[str]]()
+    for name in names:
+        if (own := inside_of(way.equations.rows[name])) is not None:
+            forms.setdefault(_form(own), []).append(name)
+    return forms
+
+
+LONG = 12
+"""An equation whose form is shorter is no function that somebody writes once."""
+
+
+def _form(expr: Expr | None) -> str:
+    """Returns an equation without the names of the rows that it reads, in the order in which it reads them."""
+    if expr is None:
+        return ""
+    names = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block))
+    letters = {block: typed(f"x{at}", block.axes) for at, block in enumerate(names)}
+    return text(reading(expr, letters))
+
+
+def halves(way: Way) -> Iterator[Labelled]:
+    """Yields another number or operation where half of something is taken, which a library may write as ½ times it."""
+    half = Op("div", (Constant(1), Constant(2)))
+    others: dict[str, Callable[[Expr, Expr], Expr]] = {
+        "1½ times it": lambda above, below: Op("add", (above, Op("div", (above, below)))),
+        "½ more than it": lambda above, below: Op("add", (half, above)),
+        "½ less it": lambda above, below: Op("sub", (half, above)),
+        "½ divided by it": lambda above, below: Op("div", (half, above)),
+    }
+    for name in way.rows:
+        if any(_is_half(node) for of in way.equations.rows[name].definitions for node in walk(of.expr)):
+            for says, made in others.items():
+                label = f"another equation of {meaning_of(way.equations, name)}: {says} stands where half of it should"
+                yield label, {name: _where(_is_half, made)}
+
+
+def _is_half(expr: Expr) -> bool:
+    match expr:
+        case Op("div", (_, Constant(2))):
+            return True
+    return False
+
+
+def _where(hit: Callable[[Expr], bool], made: Callable[[Expr, Expr], Expr]) -> Change:
+    """Makes a change of an equation: something else stands for each of its fractions that is hit, of what is above and below."""
+
+    def change(expr: Expr, names: Names) -> Expr:
+        found = rebuilt(expr, lambda inner: change(inner, names))
+        return made(*found.args) if hit(expr) and isinstance(found, Op) else found
+
+    return change
