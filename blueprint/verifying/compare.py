@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,8 +52,10 @@ class Spot:
     recomputed: float
 
 
-MOST_BITS = 50.0
-"""So many bits one number has at most, as float64 keeps it."""
+FEW, NO_SHARE = 32, 1e-7
+"""A number that is a share of so many, or of fewer; and by how much it may be off as float32 keeps it."""
+MOST_BITS, BITS_OF_FEW = 50.0, 5.0
+"""So many bits one number has at most, as float64 keeps it; and a share of few."""
 SHARE = 0.005
 """A quantity agrees only if its tolerance is at most this share of its size: a fault of twice as much, 1 %, is then found even
 where rounding works against it."""
@@ -106,7 +109,13 @@ class Compared:
         """Returns how many bits of evidence a cause explains that leaves so much."""
         least = max(left, sys.float_info.epsilon * self.size, sys.float_info.min)
         each = math.log2(max(self.largest, sys.float_info.min) / least)
-        return self.deviating * min(MOST_BITS, max(0.0, each))
+        return self.deviating * min(BITS_OF_FEW if self.of_few else MOST_BITS, max(0.0, each))
+
+    @property
+    def of_few(self) -> bool:
+        """Whether it is a share of few, as an accuracy of four pairs is, which has five values."""
+        both = [each for each in (self.logged, self.recomputed) if each is not None and math.isfinite(each)]
+        return bool(both) and all(abs(each - Fraction(each).limit_denominator(FEW)) <= NO_SHARE for each in both)
 
     @property
     def rounding(self) -> float:

@@ -15,6 +15,7 @@ from blueprint.language import (
     Position,
     Ref,
     less,
+    rebuilt,
     text,
     walk,
 )
@@ -72,6 +73,7 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                     yield first, put(expr, part, _first_of(beside(part, axis, by)))
                 if side is not None and axis is side.axes[0]:
                     yield f"{text(part)} of the pair {said} is read", put(expr, part, _of_next_pair(part, axis, by))
+            yield f"{text(part)} is read in the reverse order of {axis.plural}", put(expr, part, _reversed(part, axis))
             if side is not None and axis is side.axes[0]:
                 yield f"{text(part)} of the other side of the pair is read", put(expr, part, of_other_side(part, axis))
         for axis in dict.fromkeys(each for each in running(part) if not is_here(part, each)):
@@ -85,6 +87,15 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                 f"{text(here)} of the {axis.meaning} before is read, not {text(part)}, and 0 at the end",
                 put(expr, part, Op("where", (inside, before, Constant(0)))),
             )
+
+
+def _reversed(ref: Ref, axis: Axis) -> Expr:
+    """Returns a reference to the place that is as far from the end along an axis as one's own is from the beginning."""
+    place = Op("sub", (Count("number", axis), Constant(axis.start)))
+    back = Op("sub", (Op("sub", (Count("size", axis), Constant(1))), place))
+    return Ref(
+        ref.block, tuple(Lookup(axis, back) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
+    )
 
 
 def _first_of(ref: Expr) -> Expr:
@@ -174,9 +185,25 @@ def other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Ite
 
 
 def other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
-    """Yields rejected responses in the place of chosen ones."""
+    """Yields rejected responses in the place of chosen ones, and one response more or less; and of a row the larger or the smaller
+    of both sides of the pair, wherever it is read."""
     for part in [each for each in read(expr) if each.block is side]:
+        axis = part.block.axes[0]
+        before, behind = (beside(part, axis, by, Constant(0)) for by in (-1, 1))
         yield "rejected responses count, not chosen ones", put(expr, part, Op("sub", (Constant(1), part)))
+        yield "one response more counts than are chosen", put(expr, part, Op("maximum", (part, before)))
+        yield "one response less counts than are chosen", put(expr, part, Op("mul", (part, behind)))
+    sided = [each for each in read(expr) if side is not None and each.block.axes[:1] == side.axes]
+    for block in dict.fromkeys(each.block for each in sided if each.block is not side):
+        for says, name in (("larger", "maximum"), ("smaller", "minimum")):
+            label = f"the {says} {block.name} of both sides of the pair is read"
+            yield label, _of_both_sides(expr, block, name)
+
+
+def _of_both_sides(expr: Expr, block: Block, name: str) -> Expr:
+    if isinstance(expr, Ref) and expr.block is block and isinstance(expr.at[0], Position):
+        return Op(name, (expr, of_other_side(expr, block.axes[0])))
+    return rebuilt(expr, lambda inner: _of_both_sides(inner, block, name))
 
 
 def going_on(expr: Expr, name: str, equations: Equations) -> Iterator[tuple[str, Expr]]:

@@ -216,7 +216,7 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         enough = evidence.bits(name)
         plain = [each for each in here if getattr(each, "found", False) or not getattr(each, "bits", 0.0) > enough]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
-        both = [each for each in both if not _asked(each[0]) > max(enough, evidence.bits(name, each[1]))]
+        both = [each for each in both if not _asked(*each, name) > max(enough, evidence.bits(name, each[1]))]
         by |= {match.said: each for each, match in both}
         best.add([match for each, match in both if match.rest or not getattr(each, "bits", 0.0)])
         if best.settled():
@@ -232,9 +232,10 @@ LEAST = 3.0
 """So many bits a cause must explain: what is hardly more than rounding moves, many changes bring nearer by chance."""
 
 
-def _asked(each: Any) -> float:
-    """Returns how many bits a cause must explain."""
-    return max(LEAST, float(getattr(each, "bits", 0.0)))
+def _asked(each: Any, match: Match, name: str) -> float:
+    """Returns how many bits a cause must explain; a share of few that differs in some files alone has never as many."""
+    by_chance = match.rank == OF_SOME_FILES and any(of[name].of_few for of in match.made if name in of)
+    return float("inf") if by_chance else max(LEAST, float(getattr(each, "bits", 0.0)))
 
 
 NEARLY, ROUNDED = 10.0, 1e-7

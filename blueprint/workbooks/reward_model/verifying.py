@@ -19,6 +19,7 @@ from blueprint.inputs import LONGEST, Numbers, counted
 from blueprint.language import (
     Axis,
     Constant,
+    Expr,
     Lookup,
     Op,
     Position,
@@ -34,6 +35,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.misconceptions import becomes, equation, turned
+from blueprint.misconceptions.rewriting import Names
 from blueprint.verifying import (
     NO_RESULTS,
     PLAIN,
@@ -255,6 +257,15 @@ READ = {
 FIRST, LAST = Lookup(t, Constant(0)), Lookup(t, size(t) - 1)
 BELOW = Constant(-(10**9))
 """No score is as small."""
+
+
+def _end_of_both(name: str, b: Names) -> Expr:
+    """Returns 1 where the text of the pair ends that is the longer (maximum) or the shorter one (minimum)."""
+    here, behind = b["read.from"][n, t], b["read.from"][n, t + 1]
+    both = [Op(name, (each, of_other_side(each, n))) for each in (here, behind)]
+    return Op("sub", (both[0], both[1]))
+
+
 EXCHANGED: tuple[str, Ways] = ("chosen and rejected exchanged", {"sides": True})
 SLIPS: Mistakes = {
     "score": (
@@ -276,6 +287,8 @@ SLIPS: Mistakes = {
             lambda b: Reduce("max", (t,), Op("where", (less(0, b["text.there"][n, t]), b["head"][n, t], BELOW))))}}),
         ("the score read where the other text of the pair ends", {"equations": {"score": equation(
             lambda b: Reduce("sum", (t,), Op("mul", (of_other_side(b["read.here"][n, t], n), b["head"][n, t]))))}}),
+        *((f"the score read where the {which} text of the pair ends, of both", {"equations": {"read.here": equation(
+            partial(_end_of_both, name))}}) for which, name in (("longer", "maximum"), ("shorter", "minimum"))),
     ),
     "accuracy": (
         ("two equal scores counted as a success", {"equations": {

@@ -37,6 +37,7 @@ from blueprint.verifying import (
     multiplied,
     of_broadcast,
     of_equations,
+    of_halves,
     of_other_forms,
     of_what_is_read,
     off_by,
@@ -241,6 +242,10 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         stages = [chain(form, read) for form, read in zip(forms, reads, strict=True)]
         for both in zip(*stages, strict=True):
             yield _of_each_loss(batch, settings, lambda use, both=both: chain(*both))  # type: ignore[misc]
+        words = [key for key, record in DPO.items() if record.words]
+        yield _of_each_loss(
+            batch, settings, lambda use: of_halves(EQUATIONS, INSTEAD.others(use, words), use, (row,), stands)
+        )
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]

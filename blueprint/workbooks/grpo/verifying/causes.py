@@ -148,7 +148,10 @@ def tries(
         yield list(of_halves(EQUATIONS, others, settings, MADE[name], _known(name)))
         yield of_other_words(EQUATIONS, others, settings, MADE[name], _known(name))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
-    yield list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
+    pairs = list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
+    yield pairs
+    if name == "total_loss":  # a mean in NumPy or torch that no mask is multiplied with
+        yield [each._replace(label=f"{each.label}, {PADS}", ways={"mask": "all"}) for each in pairs]
 
 
 def _other_groups(step: GroupedStep, settings: Settings) -> Iterator[Try]:
@@ -178,6 +181,7 @@ def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) 
             yield INSTEAD.changed(settings, {key: value})
 
 
+PADS = "pads counted as tokens, with a loss of their own"
 SLIPS: Mistakes = {
     "advantages": (
         ("the opposite sign", {"factor": {"advantages": -1.0}}),
@@ -218,7 +222,7 @@ SLIPS: Mistakes = {
         ("the better of both surrogates, not the worse", {"factor": {"in_loss": -1.0, "policy_loss": -1.0}}),
         ("the token behind each response counted, too", {"mask": "one_more"}),
         ("pads counted as tokens, of loss 0", {"padded": True}),
-        ("pads counted as tokens, with a loss of their own", {"mask": "all"}),
+        (PADS, {"mask": "all"}),
         ("the last token of each response left out", {"mask": "no_last"}),
         ("responses left out that are as long as can be, as where those without an end are masked", {"mask": "not_full"}),
         ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),

@@ -12,6 +12,7 @@ groups: "interleaved" where row i answers prompt i modulo the number of prompts;
 many prompts there are then, 0 for as many as in the file.
 mask: a word of `counted`.
 rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
+of_file: a word of `OF_FILE`, by which advantages are made of those of the file alone.
 inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
 equations: by row of the definitions, how its equation is changed; kept: rows without that. until: the last quantity that is needed.
 """
@@ -37,7 +38,7 @@ from blueprint.workbooks.grpo.verifying.feeding import (
     order_of,
     rounding_of,
 )
-from blueprint.workbooks.grpo.verifying.spelled import joined_total
+from blueprint.workbooks.grpo.verifying.spelled import joined_total, of_each_file
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
@@ -329,6 +330,7 @@ def _used(found: Again, given: Given, ways: Ways, kept: Kept) -> Array | None:
     if own is not None:
         slope, constant = ways.get("line", (1.0, 0.0))
         own = (own * slope + constant) * found.batch.mask
+        own = of_each_file(own, found.batch.mask, ways["of_file"]) if "of_file" in ways else own
         found.rows["advantages"] = own = own * float(turned.get("advantages", 1.0))
     if ways.get("until") == "advantages":
         return None

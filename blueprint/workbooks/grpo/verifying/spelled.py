@@ -128,6 +128,16 @@ def _of_table(of: Fed, axis: int, by: int) -> Array:
     return found
 
 
+def _transposed(of: Fed) -> Array:
+    """Takes of a table of as many rows as groups are large, one column for each group, what stands in the same place column by
+    column."""
+    sizes, order = np.bincount(of["group"]), np.argsort(of[PLACE], kind="stable")
+    found = np.arange(len(order))
+    if sizes.min() == sizes.max():
+        found[order] = order.reshape(-1, len(sizes)).T.ravel()
+    return found
+
+
 ROWS: Mapping[str, Callable[[Fed], Array]] = {
     "of the response before in the rollout": partial(_of_neighbour, by=1),
     "of the response behind in the rollout": partial(_of_neighbour, by=-1),
@@ -138,9 +148,31 @@ ROWS: Mapping[str, Callable[[Fed], Array]] = {
 }
 
 
+OF_FILE = {
+    "less their mean": (False, False),
+    "less their mean over tokens": (True, False),
+    "whitened": (False, True),
+    "whitened over tokens": (True, True),
+}
+"""By what is said of advantages, whether over tokens, not responses, and whether they are divided by their deviation, too."""
+
+
+def of_each_file(own: Array, mask: Array, word: str) -> Array:
+    """Returns the advantages of a file less their mean over it, or whitened by it, as where each rank takes its own."""
+    of_tokens, divided = OF_FILE[word]
+    some = own[mask] if of_tokens else own.sum(axis=1) / np.maximum(1, mask.sum(axis=1))
+    spread = some.std(ddof=1) if divided and len(some) > 1 else 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):  # of equal ones
+        return np.asarray(np.where(mask, (own - some.mean()) / spread, 0.0))
+
+
 def of_other_rows(settings: Settings) -> Iterator[Try]:
-    """Yields rewards, then advantages, that are those of other responses."""
+    """Yields rewards, then advantages, that are those of other responses; or that each file makes of its own."""
     for says, rows in ROWS.items():
         yield Try(f"the advantage {says}", settings, {"rows_given": rows})
         if "rollout" in says:  # within a group it is the same
             yield Try(f"the reward {says}", settings, {"rows_read": rows})
+    both = {"groups": ("interleaved", 0), "rows_given": _transposed}
+    yield Try("the advantages of interleaved groups, laid out one group after the other", settings, both)
+    for says in OF_FILE:
+        yield Try(f"advantages {says} over each file", settings, {"of_file": says})
