@@ -63,13 +63,18 @@ def factors_of(expr: Expr) -> Iterator[Expr]:
 
 
 def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the largest and the smallest in the place of a mean."""
+    """Yields the first, the last, the largest and the smallest in the place of a mean; and a mean without the weights of one."""
     for part in walk(expr):
         match part:
             case Op("div", (Reduce("sum", axes, body), _)):
                 bodies = [body]
             case Reduce("sum", axes, Op("mul", args)):
                 bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*running(each)}]
+                for body in bodies:  # its weights forgotten
+                    mean: Expr = Reduce("sum", axes, body)
+                    for axis in axes:
+                        mean = Op("div", (mean, Count("size", axis)))
+                    yield f"the mean of {text(body)} over all is taken, pads too", put(expr, part, mean)
             case _:
                 continue
         for body in bodies:
