@@ -86,6 +86,12 @@ class Block(Arithmetic):
         """How equations print the block."""
         return self.about.symbol
 
+    @property
+    def inside(self) -> Expr | None:
+        """The equation of its cells; None where it has none, or more than one beside those of its ends."""
+        inside = [each.expr for each in self.definitions if not any(isinstance(index, Edge) for index in each.target)]
+        return inside[0] if len(inside) == 1 else None
+
     def __repr__(self) -> str:
         return f"<block {self.name}[{', '.join(axis.letter for axis in self.axes)}]>"
 

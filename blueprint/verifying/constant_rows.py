@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
-from blueprint.language import Block, Constant, Edge, Expr, NotationError, Op, Ref, rebuilt, text, walk
+from blueprint.language import Block, Constant, Edge, Expr, Op, Ref, rebuilt, text, walk
 from blueprint.misconceptions.rewriting import is_setting
 from blueprint.verifying.definitions import Equations
 
@@ -118,25 +118,6 @@ def nothing_added(expr: Expr, zero: Collection[str]) -> Expr:
         case Op("add" | "sub", (x, Ref(block))) if is_setting(block) and block.name in zero:
             return nothing_added(x, zero)
     return rebuilt(expr, lambda inner: nothing_added(inner, zero)) if isinstance(expr, Op) else expr
-
-
-def plain_of(equations: Equations, name: str) -> Expr | None:
-    """Returns the equation of a row without what is switched off; None where it has none, or more than one."""
-    own = inside_of(equations.rows[name])
-    return None if own is None else without_constants(own, constant_rows(equations))
-
-
-def inside_of(row: Block) -> Expr | None:
-    """Returns the equation of a row; None where it has none, or more than one beside those of its end columns."""
-    inside = [each.expr for each in row.definitions if not any(isinstance(index, Edge) for index in each.target)]
-    return inside[0] if len(inside) == 1 else None
-
-
-def whole_of(row: Block) -> Expr:
-    """Returns the equation of a row that has one, as it is written. Raises NotationError for a row that has none."""
-    if (own := inside_of(row)) is None:
-        raise NotationError(f"{row.name} has not one equation inside")
-    return own
 
 
 def in_force(equations: Equations, wanted: Collection[str], known: Collection[str]) -> set[str]:

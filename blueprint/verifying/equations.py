@@ -16,7 +16,6 @@ from blueprint.language import (
     Axis,
     Block,
     Constant,
-    Edge,
     Expr,
     Op,
     Position,
@@ -239,10 +238,9 @@ def _changes(
     """
     masks, side = (of.masks, equations.rows[of.side] if of.side else None) if of else ((), None)
     row = equations.rows[name]
-    inside = [each for each in row.definitions if not any(isinstance(index, Edge) for index in each.target)]
-    if len(inside) != 1:  # beside it an end column may have an equation, which stays
+    own, found = row.inside, dict[str, tuple[str, Expr]]()
+    if own is None:  # beside it an end column may have an equation, which stays
         return ()
-    own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
     plain = nothing_added(without_constants(own, constant_rows(equations)), zero)
     for says, expr in every_change(equations, name, wanted, plain, masks, side):
         if not _needs_itself(row, expr):
@@ -319,8 +317,8 @@ def within(sentence: str) -> str:
     return f"{word.lower() if word.istitle() and word.isalpha() and len(word) > 1 else word}{space}{rest}"
 
 
-def to(own: Expr, other: Expr) -> Change:
-    """Makes a change of one equation into another; under settings that have another equation nothing is changed.
+def to(own: Expr | None, other: Expr) -> Change:
+    """Makes a change of one equation, None for none, into another; under settings that have another equation nothing is changed.
 
     Where other settings leave the equation as it is, what it reads are the rows under these.
     """
@@ -329,7 +327,7 @@ def to(own: Expr, other: Expr) -> Change:
         if expr is own:
             return other
         try:
-            return read_from(other, names) if text(expr) == text(own) else expr
+            return read_from(other, names) if own is not None and text(expr) == text(own) else expr
         except KeyError:  # a row that is not there under other settings
             return expr
 
@@ -485,6 +483,12 @@ def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells:
         if name in masks:
             yield "1 is added to it", Op("add", (Constant(1), expr))
             yield "it is taken off 1", Op("sub", (Constant(1), expr))
+
+
+def plain_of(equations: Equations, name: str) -> Expr | None:
+    """Returns the equation of a row without what is switched off; None where it has none, or more than one."""
+    own = equations.rows[name].inside
+    return None if own is None else without_constants(own, constant_rows(equations))
 
 
 def _of_one_shape(one: Block, other: Block) -> bool:

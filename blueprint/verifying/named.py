@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from blueprint.language import Expr, NotationError, text
 from blueprint.misconceptions.rewriting import Change, Misconception, Names
-from blueprint.verifying.constant_rows import inside_of
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import every_change
 from blueprint.verifying.equations import tries as of_equations
@@ -43,7 +42,7 @@ def named_first(
         if not all((name, _text(equations, name, change)) in seen for name, change in changes.items()):
             yield other
     for name in [each for each in on_the_way if each in spelled and (telling or equations.rows[each] in read)]:
-        own, names = inside_of(equations.rows[name]), _names(equations)
+        own, names = equations.rows[name].inside, _names(equations)
         if own is None:
             continue
         for says, made in every_change(equations, name, rows, spelled[name](own, names)):
@@ -55,7 +54,7 @@ def named_first(
 
 def _changed(equations: Equations, name: str, each: Misconception) -> Expr | None:
     """Returns the equation of a row with a misconception; None where it is none of that row, or changes nothing."""
-    bound, own = each.bound(name), inside_of(equations.rows[name])
+    bound, own = each.bound(name), equations.rows[name].inside
     if bound is None or own is None or each.change is None:
         return None
     try:
@@ -67,7 +66,7 @@ def _changed(equations: Equations, name: str, each: Misconception) -> Expr | Non
 
 def _to(equations: Equations, name: str, made: Expr) -> Change:
     """Makes a change of a row's equation inside into another; at its ends it stays."""
-    own = inside_of(equations.rows[name])
+    own = equations.rows[name].inside
     return lambda expr, names: made if expr is own else expr
 
 
@@ -77,7 +76,7 @@ def _names(equations: Equations, bound: Mapping[str, str | None] = MappingProxyT
 
 
 def _text(equations: Equations, name: str, change: Change) -> str:
-    own = inside_of(equations.rows[name])
+    own = equations.rows[name].inside
     return "" if own is None else text(change(own, Names(equations.rows, {})))
 
 

@@ -20,9 +20,8 @@ from blueprint.language import (
     walk,
 )
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
-from blueprint.verifying.constant_rows import inside_of
-from blueprint.verifying.equations import another_row, changes_of_form, meaning_of, only_picks
-from blueprint.verifying.rows_on_the_way import SEVERAL, Labelled, Way, becomes
+from blueprint.verifying.equations import another_row, changes_of_form, meaning_of, only_picks, to
+from blueprint.verifying.rows_on_the_way import SEVERAL, Labelled, Way
 
 
 def all_means(way: Way) -> Iterator[Labelled]:
@@ -83,13 +82,13 @@ def one_function(way: Way) -> Iterator[Labelled]:
         for together in dict.fromkeys(each for each in (tuple(rows), behind, whole) if len(each) >= SEVERAL):
             for key, (says, _) in made[together[0]].items():
                 if all(key in made[row] for row in together):
-                    changed = {row: becomes(inside_of(way.equations.rows[row]), made[row][key][1]) for row in together}
+                    changed = {row: to(way.equations.rows[row].inside, made[row][key][1]) for row in together}
                     yield f"another equation of {', '.join(together)}, alike in all: {says}", changed
 
 
 def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
     """Returns the changes of an equation, and what each says, by the form that it then has."""
-    own = inside_of(way.equations.rows[row])
+    own = way.equations.rows[row].inside
     return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks, way.everywhere)}
 
 
@@ -97,7 +96,7 @@ def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
     """Returns by the form of an equation the rows that have it."""
     forms = dict[str, list[str]]()
     for name in names:
-        if (own := inside_of(way.equations.rows[name])) is not None:
+        if (own := way.equations.rows[name].inside) is not None:
             forms.setdefault(_form(own), []).append(name)
     return forms
 

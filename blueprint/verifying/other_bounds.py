@@ -9,9 +9,8 @@ from blueprint.inputs.catalogue import OFF
 from blueprint.language import Constant, Expr, Op, Ref, log, text, walk
 from blueprint.misconceptions.mechanical import of_logarithm
 from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
-from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Equations
-from blueprint.verifying.equations import Between, meaning_of, to
+from blueprint.verifying.equations import Between, meaning_of, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 CLIP = "clip"
@@ -31,7 +30,7 @@ def tries(between: Between) -> Iterator[Try]:
         own = plain_of(equations, name)
         if own is None or name in between.masks:
             continue
-        whole = whole_of(equations.rows[name])
+        whole = equations.rows[name].inside
         for part in _of_exponentials(own):
             for low, high in around:
                 for says, made in _held(part, low, high):

@@ -8,9 +8,18 @@ from dataclasses import replace
 
 from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
-from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import Between, alike, another_row, instead, meaning_of, only_picks, scalable, to
+from blueprint.verifying.equations import (
+    Between,
+    alike,
+    another_row,
+    instead,
+    meaning_of,
+    only_picks,
+    plain_of,
+    scalable,
+    to,
+)
 from blueprint.verifying.in_memory import Try
 
 NEUTRAL = (0.0, 1.0)
@@ -32,7 +41,7 @@ def tries(between: Between) -> Iterator[Try]:
         row, own = equations.rows[name], plain_of(equations, name)
         if own is None or is_setting(row):
             continue
-        whole, seen = whole_of(row), {text(own)}
+        whole, seen = row.inside, {text(own)}
         parts = [*scalable(equations, name, between.wanted, own)]
         others = _alike(equations, name, between.wanted, masks) if any(each is own for each in parts) else []
         by_settings = (*_exchanged(own, [*coefficients, *left]), *_scaled(row, own, parts, factors))

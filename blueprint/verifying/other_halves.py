@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from blueprint.language import Expr, text
 from blueprint.misconceptions.rewriting import Change
-from blueprint.verifying.constant_rows import inside_of
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import meaning_of, read_from
 from blueprint.verifying.in_memory import Try
@@ -49,7 +48,7 @@ def equations_apart(own: Equations, theirs: Equations) -> dict[str, Expr]:
 @lru_cache(maxsize=256)
 def _inside(equations: Equations) -> Mapping[str, tuple[Expr, str]]:
     """Returns the equation of each row that has one inside, and how it is written."""
-    every = {name: inside_of(row) for name, row in equations.rows.items()}
+    every = {name: row.inside for name, row in equations.rows.items()}
     return {name: (own, text(own)) for name, own in every.items() if own is not None}
 
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt
 from blueprint.misconceptions.rewriting import is_setting
-from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Equations
-from blueprint.verifying.equations import Between, another_row, instead, only_picks, to
+from blueprint.verifying.equations import Between, another_row, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 SEVERAL = 2
@@ -26,11 +25,11 @@ def tries(between: Between) -> Iterator[Try]:
         row, own = equations.rows[name], plain_of(equations, name)
         for says, other in _normalised(between, row, own, small) if own is not None else ():
             label = f"{name} is {says}"
-            yield Try(label, between.settings, {"equations": {name: to(whole_of(row), other)}})
+            yield Try(label, between.settings, {"equations": {name: to(row.inside, other)}})
         if own is not None:
             for says, other in _by_deviations(between, own):
                 label = f"{name} is {says}"
-                yield Try(label, between.settings, {"equations": {name: to(whole_of(row), other)}}, far=True)
+                yield Try(label, between.settings, {"equations": {name: to(row.inside, other)}}, far=True)
     readers = dict(between.read)
     for row, by in between.read.items():
         yield from _where_read(between, row, by, small, "wherever it is read")

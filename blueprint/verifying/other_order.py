@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
-from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Equations
-from blueprint.verifying.equations import AROUND, MODELS, SIDES, Between, another_row, only_picks, to
+from blueprint.verifying.equations import AROUND, MODELS, SIDES, Between, another_row, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
@@ -45,7 +44,7 @@ def _read_here(expr: Expr) -> dict[str, Ref]:
 def _through(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
     """Yields a function around what one row reads, of both sides or models at once where it reads both."""
     for name, own in plain.items():
-        whole, refs = whole_of(equations.rows[name]), _read_here(own)
+        whole, refs = equations.rows[name].inside, _read_here(own)
         both = [
             [refs[f"{head}.{tail}"] for head in pair]
             for pair in (SIDES, MODELS)
@@ -64,7 +63,7 @@ def _averaged_first(equations: Equations, plain: Mapping[str, Expr], masks: tupl
     """Yields the mean of what a row reads in its place: over the tokens of each response, over all, and over these means."""
     there = [equations.rows[each] for each in masks if each in equations.rows]
     for name, own in plain.items():
-        whole = whole_of(equations.rows[name])
+        whole = equations.rows[name].inside
         for part in _read_here(own).values():
             mask = next((each for each in there if each.axes == part.block.axes and len(each.axes) > 1), None)
             if not part.block.typed and part.block.name not in masks:
@@ -105,7 +104,7 @@ def _repeated(equations: Equations, way: list[str]) -> Iterator[Labelled]:
             rounds = Op("rounded", (Op("sub", (Op("div", (Op("add", (flat, half)), size)), half)), Constant(0)))
             behind = Lookup(axes[0], Op("sub", (flat, Op("mul", (rounds, size)))))
             label = f"{part.block.name} is repeated as a whole in {name}, not each of its numbers"
-            whole = whole_of(equations.rows[name])
+            whole = equations.rows[name].inside
             yield label, {name: to(whole, put(own, part, Ref(part.block, (behind,)), alike=True))}
 
 

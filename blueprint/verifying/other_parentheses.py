@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator
 
 from blueprint.language import Axis, Expr, Op, Position, Reduce, Ref, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
-from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.definitions import Equations
-from blueprint.verifying.equations import Between, meaning_of, only_picks, to
+from blueprint.verifying.equations import Between, meaning_of, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
@@ -23,7 +22,7 @@ def tries(between: Between) -> Iterator[Try]:
         own = plain_of(equations, name)
         if own is None or only_picks(equations.rows[name]) or name in between.masks:
             continue
-        seen, whole = set[str](), whole_of(equations.rows[name])
+        seen, whole = set[str](), equations.rows[name].inside
         for written in (own, *_written_out(equations, own, known, equations.rows[name].axes)):
             for part in walk(written):
                 for other in (*_elsewhere(part), *_bound_first(equations, part)):

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from blueprint.language import Constant, Expr, Op, Position, Ref, text
-from blueprint.verifying.constant_rows import plain_of, whole_of
 from blueprint.verifying.equations import Between, alike, meaning_of, only_picks, to
 from blueprint.verifying.in_memory import Try
 
@@ -20,18 +19,13 @@ MOST_ROWS, MOST_OTHERS = 16, 16
 def tries(between: Between) -> Iterator[Try]:
     """Yields rows on the way with another row added."""
     equations, masks = between.equations, between.masks
-    rows = [
-        name
-        for name in between.way
-        if name not in masks and not only_picks(equations.rows[name]) and plain_of(equations, name) is not None
-    ]
-    for name in [each for each in rows if equations.rows[each].axes][:MOST_ROWS]:
-        own, row = whole_of(equations.rows[name]), equations.rows[name]
-        for other in alike(equations, between.wanted[0], row, MOST_OTHERS):
+    rows = (equations.rows[name] for name in between.way if name not in masks and not only_picks(equations.rows[name]))
+    for row, own in [(row, row.inside) for row in rows if row.axes and row.inside is not None][:MOST_ROWS]:
+        for other in alike(equations, between.wanted[0], row, MOST_OTHERS) if own is not None else ():
             if other not in masks:
                 part = Ref(equations.rows[other], tuple(map(Position, row.axes)))
-                label = f"another equation of {meaning_of(equations, name)}: {{}}{text(part)} is added"
-                yield _added(label, between.settings, name, own, part, 1.0)
+                label = f"another equation of {meaning_of(equations, row.name)}: {{}}{text(part)} is added"
+                yield _added(label, between.settings, row.name, own, part, 1.0)
 
 
 def _added(label: str, settings: Mapping[str, float | str], name: str, own: Expr, part: Expr, by: float) -> Try:

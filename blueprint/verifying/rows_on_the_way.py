@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Expr, Ref, walk
+from blueprint.language import Block, Ref, walk
 from blueprint.misconceptions.rewriting import Change, is_setting
-from blueprint.verifying.constant_rows import inside_of
 from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import only_picks, to
+from blueprint.verifying.equations import only_picks
 
 Labelled = tuple[str, dict[str, Change]]
 """What is said of it, and by row how its equation is changed."""
@@ -43,9 +42,4 @@ class Way(NamedTuple):
     def plain(self) -> list[str]:
         """The rows of one equation, that is no choice of where something stands."""
         of = self.equations
-        return [name for name in self.rows if inside_of(of.rows[name]) is not None and not only_picks(of.rows[name])]
-
-
-def becomes(own: Expr | None, other: Expr) -> Change:
-    """Makes a change of one equation into another; under settings that have another equation nothing is changed."""
-    return (lambda expr, names: expr) if own is None else to(own, other)
+        return [name for name in self.rows if of.rows[name].inside is not None and not only_picks(of.rows[name])]

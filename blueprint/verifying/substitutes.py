@@ -31,7 +31,6 @@ from blueprint.misconceptions.rewriting import (
     squared,
     sums,
 )
-from blueprint.verifying.constant_rows import inside_of, plain_of
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
     AROUND,
@@ -39,12 +38,14 @@ from blueprint.verifying.equations import (
     changes_of,
     meaning_of,
     only_picks,
+    plain_of,
     reaches,
     read_from,
+    to,
 )
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.one_function import all_means, halves, one_function
-from blueprint.verifying.rows_on_the_way import SEVERAL, Labelled, Way, becomes
+from blueprint.verifying.rows_on_the_way import SEVERAL, Labelled, Way
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
@@ -232,26 +233,26 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
     another operation, too."""
     equations, way = of.equations, of.plain
     for name in way:
-        for kept, op, other in _parts(own := inside_of(equations.rows[name])):
+        for kept, op, other in _parts(own := equations.rows[name].inside):
             for reader in _readers(equations, way, name, other):
-                later = inside_of(equations.rows[reader])
+                later = equations.rows[reader].inside
                 for made, said in [] if later is None else _joined(later, other, op):
                     label = f"{text(other)} comes in behind {reader}, not before it, in {name}: {said.format(reader)}"
-                    yield label, {name: becomes(own, kept), reader: becomes(later, made)}
+                    yield label, {name: to(own, kept), reader: to(later, made)}
 
 
 def _factor_elsewhere(of: Way) -> Iterator[Labelled]:
     """Yields a coefficient of one term as that of another, or of both."""
     for name in of.plain:
-        for kept, op, factor in _parts(own := inside_of(of.equations.rows[name])):
+        for kept, op, factor in _parts(own := of.equations.rows[name].inside):
             readers = _readers(of.equations, of.plain, name, factor) if is_setting(factor.block) else []
             for reader in readers:
                 later = of.equations.rows[reader].definitions[0].expr
                 refs = {node.block.name: node for node in walk(later) if isinstance(node, Ref)}
                 for other in (each for each in refs if each in of.equations.rows and each != name):
-                    made = becomes(later, put(later, refs[other], Op(op, (refs[other], factor))))
+                    made = to(later, put(later, refs[other], Op(op, (refs[other], factor))))
                     said = f"{text(factor)} is a coefficient of {other} in {reader}"
-                    yield f"{said}, not of {name}", {name: becomes(own, kept), reader: made}
+                    yield f"{said}, not of {name}", {name: to(own, kept), reader: made}
                     yield f"{said}, too, not of {name} alone", {reader: made}
 
 
@@ -259,15 +260,15 @@ def _taken_much_later(of: Way) -> Iterator[Labelled]:
     """Yields what a row adds or takes off as done behind a row that is made of it, however far behind."""
     equations = of.equations
     for name in of.plain:
-        own = inside_of(equations.rows[name])
+        own = equations.rows[name].inside
         for kept, op, other in _parts(plain_of(equations, name)):
             along = {*_axes(other)}
             rows = [each for each in of.rows if each != name and along <= {*equations.rows[each].axes}]
             for reader in (each for each in rows if along and op in ("add", "sub") and name in _made_of(of, each)):
-                later = inside_of(equations.rows[reader])
+                later = equations.rows[reader].inside
                 label = f"{text(other)} comes in behind {reader}, not in {name}: ({reader}) {SIGNS[op]} {text(other)}"
                 if later is not None:
-                    yield label, {name: becomes(own, kept), reader: becomes(later, Op(op, (later, other)))}
+                    yield label, {name: to(own, kept), reader: to(later, Op(op, (later, other)))}
 
 
 def _joined(later: Expr, other: Expr, op: str) -> Iterator[tuple[Expr, str]]:
@@ -295,39 +296,39 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
     """Yields the sum of squares in the place of the square of a sum, and so for differences."""
     equations, way = of.equations, of.plain
     for name in way:
-        own = inside_of(equations.rows[name])
+        own = equations.rows[name].inside
         inner = squared(own)
         if inner is None or inner.block.name not in way:
             continue
-        match inside_of(equations.rows[inner.block.name]):
+        match equations.rows[inner.block.name].inside:
             case Op("add" | "sub" as op, (left, right)):
                 said = f"each part of {inner.block.name} is squared, not the whole, in {name}"
-                yield said, {name: becomes(own, Op(op, (Op("mul", (left, left)), Op("mul", (right, right)))))}
+                yield said, {name: to(own, Op(op, (Op("mul", (left, left)), Op("mul", (right, right)))))}
 
 
 def _summed_before(of: Way) -> Iterator[Labelled]:
     """Yields the square, exponential or size of a sum in the place of the sum of those, and so for means."""
     equations, way = of.equations, of.plain
     for name in way:
-        own = inside_of(equations.rows[name])
+        own = equations.rows[name].inside
         for total in sums(own):
             for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in way]:
-                made = inside_of(equations.rows[part.block.name])
+                made = equations.rows[part.block.name].inside
                 inner = inside(made)
                 if own is not None and made is not None and inner is not None:
                     whole = Reduce("sum", total.axes, put(total.body, part, inner))
                     said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
-                    yield said, {name: becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
+                    yield said, {name: to(own, put(own, total, put(made, inner, whole, alike=True)))}
 
 
 def _put_around(of: Way) -> Iterator[Labelled]:
     """Yields a function around every row."""
     equations, way = of.equations, of.plain
     for name in way:
-        own = inside_of(equations.rows[name])
+        own = equations.rows[name].inside
         if own is not None and not is_setting(equations.rows[name]):
             for says, made in AROUND.items():
-                yield f"another equation of {meaning_of(equations, name)}: {says}", {name: becomes(own, made(own))}
+                yield f"another equation of {meaning_of(equations, name)}: {says}", {name: to(own, made(own))}
 
 
 def _axes(expr: Expr) -> Iterator[object]:
