@@ -45,12 +45,11 @@ from blueprint.verifying.in_memory import (
 )
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
+from blueprint.verifying.other_forms import of_half_words, of_other_words, of_what_is_read
 from blueprint.verifying.other_forms import tries as of_other_forms
-from blueprint.verifying.other_halves import tries as of_halves
 from blueprint.verifying.other_numbers import Moved, otherwise_by
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.other_spellings import spelled
-from blueprint.verifying.other_words import tries as of_other_words
 from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
@@ -83,7 +82,6 @@ from blueprint.verifying.small_kind import (
 )
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
-from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
 from blueprint.verifying.two_forwards import TwoForwards, before_first_update
@@ -198,7 +196,7 @@ __all__ = [
     "named_first",
     "of_broadcast",
     "of_equations",
-    "of_halves",
+    "of_half_words",
     "of_other_axes",
     "of_other_forms",
     "of_other_words",

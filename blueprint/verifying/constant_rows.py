@@ -1,7 +1,8 @@
 """Rows that are one number whatever a file holds, because what they stand for is switched off: no library has code for them.
 
 Under settings without a filter of tokens, `keep` is 1 everywhere. To double it, or to add it where it multiplies, is nobody's
-mistake, and has the same numbers as doubling what it multiplies. So an equation is changed as it is without such rows.
+mistake, and has the same numbers as doubling what it multiplies. So an equation is changed as it is without such rows. Which rows
+are in force without them, and which ones other settings have otherwise, is told here, too.
 """
 
 from __future__ import annotations
@@ -146,3 +147,16 @@ def _without_nothing(expr: Expr, known: Mapping[Block, float]) -> Expr:
         return rebuilt(inner, without)
 
     return without(without_constants(expr, known))
+
+
+def equations_apart(own: Equations, theirs: Equations) -> dict[str, Expr]:
+    """Returns by row the equation that others have of it, where both have one, and these are not the same."""
+    here, there = _inside(own), _inside(theirs)
+    return {name: made for name, (made, says) in there.items() if name in here and here[name][1] != says}
+
+
+@lru_cache(maxsize=256)
+def _inside(equations: Equations) -> Mapping[str, tuple[Expr, str]]:
+    """Returns the equation of each row that has one inside, and how it is written."""
+    every = {name: row.inside for name, row in equations.rows.items()}
+    return {name: (own, text(own)) for name, own in every.items() if own is not None}

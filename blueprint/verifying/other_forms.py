@@ -1,6 +1,6 @@
-"""Causes that are another form of an equation than any one of its parts changed: each is one idea, with a module of its own."""
+"""The doors to causes that are another form of an equation than any one of its parts changed; each is one idea, with a module."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from blueprint.verifying.definitions import Definitions
 from blueprint.verifying.equations import Between
@@ -11,6 +11,8 @@ from blueprint.verifying.other_norms import tries as of_norms
 from blueprint.verifying.other_order import tries as of_order
 from blueprint.verifying.other_parentheses import tries as of_parentheses
 from blueprint.verifying.other_terms import tries as of_terms
+from blueprint.verifying.other_words import halves, with_one_change
+from blueprint.verifying.substitutes import tries as of_substitutes
 
 FORMS = (of_parentheses, of_order, of_norms, of_bounds, of_factors, of_terms)
 """The likelier first."""
@@ -32,3 +34,40 @@ def tries(
     between = Between(of, settings, wanted, known, masks)
     for form in FORMS:
         yield list(form(between)) if time() else []
+
+
+def of_what_is_read(
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    wanted: str | tuple[str, ...],
+    known: Collection[str],
+    signs: bool = True,
+    everywhere: bool = False,
+    time: Callable[[], bool] = lambda: True,
+) -> Iterator[list[Try]]:
+    """Yields what is one change of a library's code, and no change of one part of an equation, in stages."""
+    rows = (wanted,) if isinstance(wanted, str) else wanted
+    return of_substitutes(Between(of, settings, rows, known), signs, everywhere, time)
+
+
+def of_half_words(
+    of: Definitions,
+    others: Sequence[Try],
+    settings: Mapping[str, float | str],
+    wanted: tuple[str, ...],
+    known: Collection[str],
+    time: Callable[[], bool] = lambda: True,
+) -> list[Try]:
+    """Returns half of each of some other words: some equations as it has them, and all others as they are."""
+    return list(halves(Between(of, settings, wanted, known), others, time))
+
+
+def of_other_words(
+    of: Definitions,
+    others: Sequence[Try],
+    settings: Mapping[str, float | str],
+    wanted: tuple[str, ...],
+    known: Collection[str],
+) -> list[Try]:
+    """Returns each of some other words with one more change of what only it has, or reads."""
+    return with_one_change(Between(of, settings, wanted, known), others)

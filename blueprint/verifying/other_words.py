@@ -1,30 +1,47 @@
-"""Causes that are another formula, and that one with a part that is otherwise: an estimator that the run should not have, without
-its half; a limit that is on, and holds whatever the sign. As of any two changes some come near a number by chance, so that it
-takes evidence.
+"""Causes that are another word of a setting, and not it alone.
+
+Half of it: one equation as under it, and all others as they are. So a KL may be paid in the reward, as one word says, and stay in
+the loss, as the other does. Or it, and one more change: of a part of the equations that only it has, as an estimator that the run
+should not have without its half; or another word of what only it reads, a KL that the run should not pay there by another estimate.
+As of any two changes some come near a number by chance, so that these take evidence.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import log2
 
-from blueprint.verifying.constant_rows import in_force
-from blueprint.verifying.definitions import Definitions
-from blueprint.verifying.equations import changes_of, meaning_of
+from blueprint.language import Expr
+from blueprint.misconceptions.rewriting import Change
+from blueprint.verifying.constant_rows import equations_apart, in_force
+from blueprint.verifying.equations import Between, changes_of, meaning_of, read_from
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.other_halves import as_there, equations_apart
 
+HALVES = 2
+"""A word that moves fewer equations has no half."""
 CERTAIN = 10.0
 """So many bits more than it takes to pick one among all must agree."""
 
 
-def tries(
-    of: Definitions,
-    others: Sequence[Try],
-    settings: Mapping[str, float | str],
-    wanted: tuple[str, ...],
-    known: Collection[str],
-) -> list[Try]:
+def halves(between: Between, others: Iterable[Try], time: Callable[[], bool] = lambda: True) -> Iterator[Try]:
+    """Yields equations between the rows that are known and those that are wanted, as some other settings have them.
+
+    others: other settings, one word each, as a report puts them. time: whether there is time for more.
+    """
+    own, settings = between.equations, between.settings
+    on_the_way = own.on_the_way_to_any(between.wanted, between.known)
+    for other in others:
+        apart = equations_apart(own, between.of.under(other.settings)) if time() else {}
+        here = [name for name in on_the_way if name in apart] if len(apart) >= HALVES else []
+        for name in here:
+            label = f"{other.label} in {meaning_of(own, name)} alone"
+            yield Try(label, settings, {"equations": as_there(apart, [name])})
+        if 1 < len(here) < len(apart):
+            yield Try(f"{other.label} in {', '.join(here)} alone", settings, {"equations": as_there(apart, here)})
+
+
+def with_one_change(between: Between, others: Sequence[Try]) -> list[Try]:
     """Returns each of some other settings with one more change: another word of what only it reads, then every change of one part
     of equations that only it has."""
+    of, settings, wanted, known = between.of, between.settings, between.wanted, between.known
     own, found, words = of.under(settings), list[Try](), list[Try]()
     plain, on_the_way = in_force(own, wanted, known), own.on_the_way_to_any(wanted, known)
     there = {other.label: of.under(other.settings) for other in others}
@@ -44,3 +61,12 @@ def tries(
                 label = f"{other.label}, and another equation of {meaning_of(there[other.label], name)}: {made.says}"
                 found += [] if made.far else [other._replace(label=label, ways={"equations": {name: made.change}})]
     return [each._replace(bits=log2(len(words) + len(found)) + CERTAIN) for each in (*words, *found)]
+
+
+def as_there(apart: Mapping[str, Expr], names: Iterable[str]) -> dict[str, Change]:
+    """Returns changes of some equations into those that others have, which read rows by their names."""
+
+    def becomes(made: Expr) -> Change:
+        return lambda expr, names: read_from(made, names)
+
+    return {name: becomes(apart[name]) for name in names}

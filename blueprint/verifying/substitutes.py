@@ -5,7 +5,7 @@ hold a number between bounds in the other order, log one number under the name o
 put a function around a row.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from blueprint.language import (
     Block,
@@ -31,9 +31,9 @@ from blueprint.misconceptions.rewriting import (
     squared,
     sums,
 )
-from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
     AROUND,
+    Between,
     alike,
     changes_of,
     meaning_of,
@@ -44,21 +44,14 @@ from blueprint.verifying.equations import (
     to,
 )
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.one_function import all_means, halves, one_function
-from blueprint.verifying.rows_on_the_way import SEVERAL, Labelled, Way
+from blueprint.verifying.one_function import SEVERAL, Labelled, Way, all_means, halves, one_function
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
 
 
 def tries(
-    of: Definitions,
-    settings: Mapping[str, float | str],
-    wanted: str | tuple[str, ...],
-    known: Collection[str],
-    signs: bool = True,
-    everywhere: bool = False,
-    time: Callable[[], bool] = lambda: True,
+    between: Between, signs: bool = True, everywhere: bool = False, time: Callable[[], bool] = lambda: True
 ) -> Iterator[list[Try]]:
     """Yields such causes between the rows that are known and those that are wanted, in stages.
 
@@ -66,13 +59,12 @@ def tries(
     everywhere: whether what one function makes is changed in all rows that there are, too, and in where it reads.
     time: whether there is time for more; a stage for which there is none is not listed.
     """
-    equations = of.under(settings)
-    asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
-    before = frozenset(equations.made_of(tuple(name for name in known if name in equations.rows)))
+    of, settings, equations = between.of, between.settings, between.equations
+    asked = (each for each in between.wanted if each in equations.rows)
+    before = frozenset(equations.made_of(tuple(name for name in between.known if name in equations.rows)))
     sided = of if of.side else None
     ways = [
-        Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before, everywhere, sided)
-        for each in asked
+        Way(equations, each, _changed_on_the_way(between, each), of.masks, before, everywhere, sided) for each in asked
     ]
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
@@ -83,9 +75,10 @@ def tries(
         yield [Try(label, settings, {"equations": changes}) for label, changes in found.items()]
 
 
-def _changed_on_the_way(equations: Equations, wanted: str, known: Collection[str]) -> list[str]:
+def _changed_on_the_way(between: Between, wanted: str) -> list[str]:
     """Returns the rows on the way, without those that take cells of another one by a block of 0 and 1."""
-    rows = ((name, equations.rows[name]) for name in equations.on_the_way(wanted, known))
+    equations = between.equations
+    rows = ((name, equations.rows[name]) for name in equations.on_the_way(wanted, between.known))
     repeats = (name for name, row in rows if not only_picks(row) or _repeats(row))
     return [*repeats][:MOST_ROWS]
 
@@ -215,12 +208,13 @@ def _crossing(made: Change) -> Change:
     return lambda expr, names: everywhere(made(expr, names), other_bound_last)
 
 
-def _readers(equations: Equations, way: Collection[str], name: str, other: Expr) -> list[str]:
+def _readers(of: Way, name: str, other: Expr) -> list[str]:
     """Returns the rows that read a row and have the cells of another one that it reads: cell by cell, or by a sum of a number."""
-    row, along = equations.rows[name], {*_axes(other)}
+    equations, along = of.equations, {*_axes(other)}
+    row = equations.rows[name]
     return [
         each
-        for each in way
+        for each in of.plain
         if each != name
         and (equations.rows[each].axes == row.axes or not along)
         and along <= {*equations.rows[each].axes}
@@ -234,7 +228,7 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
     equations, way = of.equations, of.plain
     for name in way:
         for kept, op, other in _parts(own := equations.rows[name].inside):
-            for reader in _readers(equations, way, name, other):
+            for reader in _readers(of, name, other):
                 later = equations.rows[reader].inside
                 for made, said in [] if later is None else _joined(later, other, op):
                     label = f"{text(other)} comes in behind {reader}, not before it, in {name}: {said.format(reader)}"
@@ -245,7 +239,7 @@ def _factor_elsewhere(of: Way) -> Iterator[Labelled]:
     """Yields a coefficient of one term as that of another, or of both."""
     for name in of.plain:
         for kept, op, factor in _parts(own := of.equations.rows[name].inside):
-            readers = _readers(of.equations, of.plain, name, factor) if is_setting(factor.block) else []
+            readers = _readers(of, name, factor) if is_setting(factor.block) else []
             for reader in readers:
                 later = of.equations.rows[reader].definitions[0].expr
                 refs = {node.block.name: node for node in walk(later) if isinstance(node, Ref)}

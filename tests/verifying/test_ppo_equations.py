@@ -9,8 +9,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.verifying import Definitions, of_equations, verify_step
-from blueprint.verifying.substitutes import tries
+from blueprint.verifying import Definitions, of_equations, of_what_is_read, verify_step
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.verifying import trial
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Memory, fed
@@ -66,7 +65,7 @@ def test_a_sum_from_the_end_goes_on_from_what_is_changed() -> None:
 
 
 def test_what_is_read_is_another_in_all_its_readers_or_in_one() -> None:
-    stages = list(tries(EQUATIONS, USE, "advantages_used", ("rewards",)))
+    stages = list(of_what_is_read(EQUATIONS, USE, "advantages_used", ("rewards",)))
     labels = [each.label for stage in stages for each in stage]
     assert len(labels) == len({*labels}) > 1000
     assert any(each.startswith("values.kept") and "wherever it is read: it is doubled" in each for each in labels)
@@ -77,7 +76,7 @@ def test_what_is_read_is_another_in_all_its_readers_or_in_one() -> None:
 
 
 def test_bounds_that_cross_are_exchanged() -> None:
-    *_, last = tries(EQUATIONS, USE, "policy_loss", ("advantages_used",))
+    *_, last = of_what_is_read(EQUATIONS, USE, "policy_loss", ("advantages_used",))
     (each,) = [each for each in last if "1 is left out" in each.label and "max(1" in each.label]
     batch = made(3)
     found = fed(batch, USE).changed(("ratio.clipped",), each.ways["equations"], Memory())["ratio.clipped"]

@@ -9,8 +9,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.verifying import Changes, of_equations
-from blueprint.verifying.substitutes import tries
+from blueprint.verifying import Changes, of_equations, of_what_is_read
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.verifying import with_pads
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import Memory, fed
@@ -55,7 +54,7 @@ def test_it_comes_to_the_same_where_pads_are_carried_along(change: dict[str, str
 def _change(label: str, wanted: str, known: tuple[str, ...]) -> Changes:
     stages = [
         [*of_equations(with_pads.EQUATIONS, USE, wanted, known)],
-        *tries(with_pads.EQUATIONS, USE, wanted, known, everywhere=True),
+        *of_what_is_read(with_pads.EQUATIONS, USE, wanted, known, everywhere=True),
     ]
     return next(each.ways["equations"] for stage in stages for each in stage if each.label == label)
 

@@ -28,7 +28,7 @@ from blueprint.verifying import (
     straight_line,
 )
 from blueprint.verifying.equations import changes_of, meaning_of
-from blueprint.verifying.substitutes import tries as of_what_is_read
+from blueprint.verifying.other_forms import of_what_is_read
 from blueprint.workbooks.classic_ppo.dumps import ENVIRONMENT, TIME, Rollout, transposed
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS, FIRST_CALLED, MADE, recompute

@@ -37,7 +37,7 @@ from blueprint.verifying import (
     multiplied,
     of_broadcast,
     of_equations,
-    of_halves,
+    of_half_words,
     of_other_forms,
     of_what_is_read,
     off_by,
@@ -244,7 +244,7 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
             yield _of_each_loss(batch, settings, lambda use, both=both: chain(*both))  # type: ignore[misc]
         words = [key for key, record in DPO.items() if record.words]
         yield _of_each_loss(
-            batch, settings, lambda use: of_halves(EQUATIONS, INSTEAD.others(use, words), use, (row,), stands)
+            batch, settings, lambda use: of_half_words(EQUATIONS, [*INSTEAD.others(use, words)], use, (row,), stands)
         )
     if "logp" not in name:
         own = fitted(batch, settings, name, given)

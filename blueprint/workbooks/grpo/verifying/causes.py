@@ -17,7 +17,7 @@ from blueprint.verifying import (
     mistakes_in,
     multiplied,
     of_equations,
-    of_halves,
+    of_half_words,
     of_other_axes,
     of_other_forms,
     of_other_words,
@@ -145,7 +145,7 @@ def tries(
         yield from reads
         words = (each for each in read if isinstance(settings[each], str))
         others = [INSTEAD.changed(settings, {key: word}) for key in words for word in INSTEAD.values(settings, key)]
-        yield list(of_halves(EQUATIONS, others, settings, MADE[name], _known(name)))
+        yield of_half_words(EQUATIONS, others, settings, MADE[name], _known(name))
         yield of_other_words(EQUATIONS, others, settings, MADE[name], _known(name))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
     pairs = list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))

@@ -14,10 +14,10 @@ import numpy as np
 from blueprint.dumps import Array, Minibatch
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import OFF
-from blueprint.verifying import Settings, Try, of_equations, of_halves, of_other_forms, of_other_words, shown
+from blueprint.verifying import Settings, Try, of_equations, of_half_words, of_other_forms, of_other_words, shown
 from blueprint.verifying.logged import ALL, TENSORS, before, reads
+from blueprint.verifying.other_forms import of_what_is_read
 from blueprint.verifying.settings import FINE, MEANINGS, TOGETHER, VALUES, Setting, laid_over, number_of
-from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.verifying.verdict import SPELLED
 from blueprint.workbooks.common.conventions import LIVE, rlhf
 from blueprint.workbooks.rlhf_ppo.verifying import with_pads
@@ -66,7 +66,7 @@ def stages(trial: MinibatchTrial, name: str, time: Callable[[], bool] = lambda: 
     yield [*fitted(trial, name)]
     yield list(of_pairs(moves, use))
     others = [each for each in of_conventions(moves, use) if not each.label.partition(" = ")[0].endswith(FINE)]
-    yield list(of_halves(EQUATIONS, others, use, (trial.row(name),), rows, time))
+    yield of_half_words(EQUATIONS, others, use, (trial.row(name),), rows, time)
     yield of_other_words(EQUATIONS, others, use, (trial.row(name),), rows) if time() else []
     if trial.whole is not None:
         yield list(of_a_larger_batch(trial, name))
