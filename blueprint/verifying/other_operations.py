@@ -63,7 +63,7 @@ def factors_of(expr: Expr) -> Iterator[Expr]:
 
 
 def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the first, the last, the largest and the smallest in the place of a mean; and a mean without the weights of one."""
+    """Yields the first, last, largest, smallest, the root of a mean of squares in the place of a mean, and one without weights."""
     for part in walk(expr):
         match part:
             case Op("div", (Reduce("sum", axes, body), _)):
@@ -85,6 +85,8 @@ def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
                         Lookup(axes[0], place) if isinstance(i, Position) and i.axis is axes[0] else i for i in body.at
                     )
                     yield f"the {says} of {text(body)} is taken", put(expr, part, Ref(body.block, at))
+            squares = put(part, body, Op("mul", (body, body)))
+            yield f"the root of the mean of squares of {text(body)} is taken", put(expr, part, sqrt(squares))
             yield f"the largest of {text(body)} is taken", put(expr, part, Reduce("max", axes, body))
             least = Op("neg", (Reduce("max", axes, Op("neg", (body,))),))
             yield f"the smallest of {text(body)} is taken", put(expr, part, least)
@@ -144,13 +146,14 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
             case Op("maximum" | "minimum" as name, args):
                 least = Op("minimum" if name == "maximum" else "maximum", args)
                 others += [least, *([Op("neg", (least,))] if all(isinstance(each, Ref) for each in args) else [])]
+                others += [Op("add", args)] if isinstance(args[-1], Constant) else []
             case Op("less" | "at_most" as name, (left, right) as args):
                 others += [Op(COMPARED[name], args)]
                 others += [Op(name, (left, Constant(0))), Op(name, (Constant(0), right))]
             case Op("where", (_, then, otherwise)):
                 others += [then, otherwise]
             case Op("exp", (inner,)):
-                others += [log(1 + inner), 1 + inner, exp(inner) - 1]
+                others += [log(1 + inner), 1 + inner, exp(inner) - 1, exp(log(Constant(2)) * inner)]
             case Op("log", (inner,)):
                 others += [exp(inner), log(1 + inner)]
                 match inner:
@@ -183,7 +186,8 @@ def _of_a_margin(part: Expr) -> list[Expr]:
 
 
 def constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields other numbers in the place of one that is written: 0, ½, 1, 2, one more, twice."""
+    """Yields other numbers in the place of one that is written: 0, ½, 1, 2, one more, twice; of a setting ten times, a tenth, its
+    root and its inverse."""
     for part in walk(expr):
         if isinstance(part, Constant) and isinstance(part.value, int):
             for other in (
@@ -197,3 +201,9 @@ def constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 Constant(-part.value),
             ):
                 yield f"{text(other)} stands for {text(part)} in {text(expr)}", put(expr, part, other)
+        elif isinstance(part, Ref) and is_setting(part.block):
+            ten, said = Constant(10), text(part)
+            yield f"ten times {said} is read", put(expr, part, Op("mul", (ten, part)))
+            yield f"a tenth of {said} is read", put(expr, part, Op("div", (part, ten)))
+            yield f"the root of {said} is read", put(expr, part, sqrt(part))
+            yield f"1 / {said} is read", put(expr, part, Op("div", (Constant(1), part)))

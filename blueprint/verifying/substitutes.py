@@ -296,8 +296,13 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
             continue
         match equations.rows[inner.block.name].inside:
             case Op("add" | "sub" as op, (left, right)):
-                said = f"each part of {inner.block.name} is squared, not the whole, in {name}"
-                yield said, {name: to(own, Op(op, (Op("mul", (left, left)), Op("mul", (right, right)))))}
+                squares = Op("mul", (left, left)), Op("mul", (right, right))
+                yield (
+                    f"each part of {inner.block.name} is squared, not the whole, in {name}",
+                    {name: to(own, Op(op, squares))},
+                )
+                said = f"the second part of {inner.block.name} alone is squared, not the whole, in {name}"
+                yield said, {name: to(own, Op(op, (left, squares[1])))}
 
 
 def _summed_before(of: Way) -> Iterator[Labelled]:
@@ -331,7 +336,7 @@ def _axes(expr: Expr) -> Iterator[object]:
 
 
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
-    _taken_otherwise, all_means, one_function, halves, _other_numbers, _by_one_reader, _taken_later, _squared_before,
+    _taken_otherwise, all_means, one_function, halves, _squared_before, _other_numbers, _by_one_reader, _taken_later,
     _summed_before, _put_around, _factor_elsewhere, _taken_much_later, _sign_turned, _bounds_exchanged,
 )  # fmt: skip
 """The likelier first."""

@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from blueprint.dumps import Array, Dump, MinibatchError, in_order, key_of, missing_in, rows_twice
 from blueprint.verifying.compare import (
     DIFFERS,
@@ -279,8 +281,10 @@ class Best:
 
 def _doubt(match: Match, each: Any, name: str) -> int:
     """Returns how doubtful a cause of a quantity is, from 0: how likely by chance others would do as well."""
-    allowed = max((of[name].allowed for of in match.made if name in of), default=0.0)
-    if not match.largest <= NEARLY * ROUNDED and allowed <= COARSE:
+    there = [of[name] for of in match.made if name in of]
+    allowed = max((each.allowed for each in there), default=0.0)
+    size = max((each.size for each in there if np.isfinite(each.size)), default=0.0)
+    if not match.largest <= NEARLY * ROUNDED * max(1.0, size) and allowed <= COARSE:
         return WITHIN
     return FAR if getattr(each, "far", False) or getattr(each, "once", False) else 0
 

@@ -225,7 +225,7 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         row = ROWS.get(name, name)
         equations = _of_each_loss(batch, settings, lambda use: of_equations(EQUATIONS, use, row, stands))
         # another mask and other places give the same numbers where the file has nothing outside of the responses
-        alike = known if "logp" in name else [each for each in known if "mask" in each.ways]
+        alike = [each for each in known if "mask" in each.ways or ("logp" in name and each.ways)]
         yield [each for each in known if each not in alike]
         yield [*alike, *equations]
         reads = [of_what_is_read(EQUATIONS, use, row, stands, signs=False) for use in uses(batch, settings)]

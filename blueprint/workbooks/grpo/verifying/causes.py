@@ -179,8 +179,13 @@ def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) 
     for key in (each for each in GRPO if each in read):
         for value in INSTEAD.values(settings, key, also.get(key, ())):
             yield INSTEAD.changed(settings, {key: value})
+    for low, high in BOUNDS:
+        if {low, high} <= {*read} and OFF not in (settings[low], settings[high]):
+            yield INSTEAD.changed(settings, {low: OFF, high: OFF})
 
 
+BOUNDS = (("reward.clip_low", "reward.clip_high"), ("loss.clip_low", "loss.clip_high"), ("rollout.low", "rollout.high"))
+"""Settings that are one bound each of the same quantity: without a clip neither is there."""
 PADS = "pads counted as tokens, with a loss of their own"
 SLIPS: Mistakes = {
     "advantages": (
