@@ -134,6 +134,58 @@ BUGS = {
         scores = np.where(kept, t["position_scores"], -np.inf).max(1)
         chosen, rejected = scores.reshape(2, -1)""",
         "the largest of the scores at all tokens of the text"),
+    "1 − the weight of the other loss": Bug(
+        "ppo", "plain", 'np.asarray(pg_loss + use["vf_coef"] * vf_loss)',
+        'np.asarray((1 - use["vf_coef"]) * pg_loss + use["vf_coef"] * vf_loss)', "L_policy is multiplied with 1 − vf_coef"),
+    "λ for γ in the sum": Bug("ppo", "k3", 'lastgaelam = delta + use["gamma"]', 'lastgaelam = delta + use["lam"]',
+                              "gae_lambda is read, not gamma"),
+    "whitened in one surrogate alone": Bug(
+        "ppo", "plain", "    pg_losses2 = -advantages * np.minimum(",
+        """    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+    pg_losses2 = -advantages * np.minimum(""",
+        "advantages_used is whitened over all, pads too, with n below, not n − 1, in surrogate.clipped alone"),
+    "means of means": Bug("ppo", "k3", "np.asarray((values * mask).sum() / mask.sum())",
+                          "np.asarray(((values * mask).sum(1) / mask.sum(1)).mean())",
+                          "they are means of the means of each response"),
+    "V − R²": Bug("ppo", "plain", "vf_losses1 = (vpred - returns) ** 2", "vf_losses1 = vpred - returns**2",
+                  "the second part of value.error alone is squared"),
+    "the KL in the reward, too": Bug(
+        "grpo", "trl_grpo/grpo", 'if is_rloo(use) and use["beta"]:', 'if use["beta"]:',
+        "kl.place = reward, and kl.estimator = k1, in kl_old.in_reward, kl_old.chosen alone"),
+    "one mean KL of all positions": Bug(
+        "grpo", "trl_grpo/grpo", 'loss = loss + use["beta"] * to_reference', 'loss = loss + (use["beta"] * to_reference).mean()',
+        "over all is taken, pads too"),
+    "the advantages of transposed groups": Bug(
+        "grpo", "trl_grpo/sequence", 'self.advantages(rewards.reshape(-1, use["num_generations"]), use).ravel()',
+        'self.advantages(rewards.reshape(use["num_generations"], -1).T, use).ravel()',
+        "the advantages of interleaved groups, laid out one group after the other"),
+    "each rank centres its own": Bug(
+        "rloo", "trl_rloo/normalized", '"advantages": of[file.tensors["row_index"].astype(int)]}',
+        '"advantages": (a := of[file.tensors["row_index"].astype(int)]) - a.mean()}',
+        "advantages less their mean over each file"),
+    "ratios of tokens, and a mean of all positions": Bug(
+        "rloo", "trl_rloo/normalized", "    if is_rloo(use):\n        apart = (apart * mask).sum(1, keepdims=True)\n    elif",
+        "    if is_rloo(use):\n        pass\n    elif",
+        "loss.aggregation = token_mean, and ratio.level = token, pads counted as tokens"),
+    "rewards without bounds": Bug(
+        "rloo", "trl_rloo/normalized", 'if use.get("reward_clip_range") else', "if False else",
+        "reward.clip_low = off, reward.clip_high = off"),
+    "a divergence of one side": Bug(
+        "dpo", "trl_dpo/shared", "a, c = np.log(2) + log_sigmoid(a), np.log(2) + log_sigmoid(c)", "a = np.log(2) + log_sigmoid(a)",
+        "margin.divergence = reverse_kl in rejected.shaped"),
+    "one pair more in a sum": Bug("dpo", "trl_dpo/sft", "(logps * mask)[:half].sum()", "(logps * mask)[: half + 1].sum()",
+                                  "one response more counts than are chosen"),
+    "e^x for σ": Bug("dpo", "trl_dpo/alike", "return np.exp(log_sigmoid(x))", "return np.exp(x)", "exp(R_w[p]) stands where"),
+    "the end of the longer text": Bug(
+        "rm", "trl_reward/margin", "return np.asarray((kept * np.arange(kept.shape[1])).argmax(1))",
+        "return np.tile((kept * np.arange(kept.shape[1])).argmax(1).reshape(2, -1).max(0), 2)",
+        "the score read where the longer text of the pair ends"),
+    "rejected scores in reverse": Bug("rm", "centred", "(chosen + rejected) ** 2", "(chosen + rejected[::-1]) ** 2",
+                                      "is read in the reverse order of pairs"),
+    "scores divided by their deviation": Bug(
+        "rm", "centred_margin", "self.pair_loss(chosen - rejected, margin)",
+        "self.pair_loss((chosen - rejected) / (scores.std(ddof=1) + 1e-8), margin)",
+        "difference is divided by the deviation of score"),
 }  # fmt: skip
 
 

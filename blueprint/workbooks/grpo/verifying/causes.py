@@ -143,15 +143,16 @@ def tries(
         yield list(_line(again, whole or batch, settings))  # a file of it may have too few responses
     if told:
         yield from reads
-        words = (each for each in read if isinstance(settings[each], str))
-        others = [INSTEAD.changed(settings, {key: word}) for key in words for word in INSTEAD.values(settings, key)]
-        yield of_half_words(EQUATIONS, others, settings, MADE[name], _known(name))
-        yield of_other_words(EQUATIONS, others, settings, MADE[name], _known(name))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
     pairs = list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
     yield pairs
     if name == "total_loss":  # a mean in NumPy or torch that no mask is multiplied with
         yield [each._replace(label=f"{each.label}, {PADS}", ways={"mask": "all"}) for each in pairs]
+    if told:
+        words = (each for each in read if isinstance(settings[each], str))
+        others = [INSTEAD.changed(settings, {key: word}) for key in words for word in INSTEAD.values(settings, key)]
+        yield of_half_words(EQUATIONS, others, settings, MADE[name], _known(name))
+        yield of_other_words(EQUATIONS, others, settings, MADE[name], _known(name))
 
 
 def _other_groups(step: GroupedStep, settings: Settings) -> Iterator[Try]:
