@@ -276,18 +276,18 @@ class MinibatchTrial:
     def tries(self, name: str) -> Iterator[list[Try]]:
         """Yields what may have been done otherwise where a quantity deviates, in stages.
 
-        Of a row of a large file only what a few responses allow.
+        Of a row of a large file only what a few responses allow; of any quantity of one, no more are listed than there is time for.
         """
         few, left, known = self.few(name), self.limit(name), 0
 
         def time() -> bool:
-            return few is None or left > 0
+            return self.batch.size <= SMALL or left > 0
 
         for stage in self.stages(self, name, time):
             known += len(stage)
             told = [] if few is None else [each for each in stage if each.found]
             here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
-            left -= len(here)
+            left -= len(here)  # of a number the search itself stops there
             yield [*(each for each in here if few is None or few.allows(each, name)), *told]
         if time():
             self.listed[name] = known

@@ -206,11 +206,11 @@ def _untried(trials: Sequence[MinibatchTrial], first: StepLine) -> Iterator[str]
     """Says of a large file how many causes were tried, where none explains what deviates."""
     assert first.first is not None
     at = next(each for each in trials if each.batch is first.first[1])
-    known = at.listed.get(first.name) or sum(map(len, stages(at, first.name)))
-    if (tried := at.limit(first.name)) < known:
+    tried = at.limit(first.name)
+    if tried < at.listed.get(first.name, tried + 1):
         yield (
-            f"{tried:,} of {known:,} changes that lead to {first.line.called} were tried: the others would take "
-            "too long on a file of this size; a dump of fewer responses would allow all of them"
+            f"the {tried:,} likeliest changes that lead to {first.line.called} were tried: all others would take "
+            "too long on a file of this size; a dump of fewer responses would allow them"
         )
 
 
