@@ -7,19 +7,7 @@ put a function around a row.
 
 from collections.abc import Callable, Iterator
 
-from blueprint.language import (
-    Block,
-    Constant,
-    Expr,
-    Op,
-    Position,
-    Reduce,
-    Ref,
-    reading,
-    rebuilt,
-    text,
-    walk,
-)
+from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, reading, rebuilt, text, walk
 from blueprint.misconceptions.rewriting import (
     Change,
     Names,
