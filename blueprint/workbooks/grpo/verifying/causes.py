@@ -183,10 +183,12 @@ def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) 
     for low, high in BOUNDS:
         if {low, high} <= {*read} and OFF not in (settings[low], settings[high]):
             yield INSTEAD.changed(settings, {low: OFF, high: OFF})
+            if settings[low] != settings[high]:
+                yield INSTEAD.changed(settings, {low: settings[high], high: settings[low]})
 
 
 BOUNDS = (("reward.clip_low", "reward.clip_high"), ("loss.clip_low", "loss.clip_high"), ("rollout.low", "rollout.high"))
-"""Settings that are one bound each of the same quantity: without a clip neither is there."""
+"""Settings that are one bound each of the same quantity: without a clip neither is there, and somebody may exchange them."""
 PADS = "pads counted as tokens, with a loss of their own"
 SLIPS: Mistakes = {
     "advantages": (
