@@ -146,7 +146,7 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
             case Op("maximum" | "minimum" as name, args):
                 least = Op("minimum" if name == "maximum" else "maximum", args)
                 others += [least, *([Op("neg", (least,))] if all(isinstance(each, Ref) for each in args) else [])]
-                others += [Op("add", args)] if isinstance(args[-1], Constant) else []
+                others += [Op("add", args)]
             case Op("less" | "at_most" as name, (left, right) as args):
                 others += [Op(COMPARED[name], args)]
                 others += [Op(name, (left, Constant(0))), Op(name, (Constant(0), right))]

@@ -12,7 +12,7 @@ from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import Between, meaning_of, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
-SUMS, PRODUCTS = ("add", "sub"), ("mul", "div")
+SUMS, PRODUCTS, TWO = ("add", "sub"), ("mul", "div"), 2
 
 
 def tries(between: Between) -> Iterator[Try]:
@@ -82,11 +82,13 @@ def _elsewhere(part: Expr) -> Iterator[Expr]:
         case Op(outer, (Op(inner, (a, b)), c)) if outer in PRODUCTS and inner in SUMS:  # (a ± b) ∘ c
             yield Op(inner, (a, Op(outer, (b, c))))
             yield Op(inner, (Op(outer, (a, c)), b))
+            yield from _of_one_term(outer, part.args[0], c, first=False)
     match part:
         case Op(outer, (c, Op(inner, (a, b)))) if outer in PRODUCTS and inner in SUMS:  # c ∘ (a ± b)
             yield Op(inner, (Op(outer, (c, a)), b))
             if outer == "mul":
                 yield Op(inner, (a, Op(outer, (c, b))))
+                yield from _of_one_term(outer, part.args[1], c, first=True)
         case Op("div", (c, Op("mul" | "div" as inner, (a, b)))):  # c / (a ∘ b)
             yield Op(inner, (Op("div", (c, a)), b))
         case Op(outer, (a, Op(inner, (b, c)))) if outer in SUMS and inner in PRODUCTS:  # a ± b ∘ c
@@ -94,3 +96,19 @@ def _elsewhere(part: Expr) -> Iterator[Expr]:
     match part:
         case Op(outer, (Op(inner, (b, c)), a)) if outer in SUMS and inner in PRODUCTS:  # b ∘ c ± a
             yield Op(inner, (b, Op(outer, (c, a))))
+
+
+def _of_one_term(outer: str, total: Expr, by: Expr, first: bool) -> Iterator[Expr]:
+    """Yields a sum of three terms or more of which one alone is multiplied or divided; first: whether by what stands before it."""
+    terms = [*_terms(total)]
+    for term in terms if len(terms) > TWO else ():
+        yield put(total, term, Op(outer, (by, term) if first else (term, by)))
+
+
+def _terms(expr: Expr) -> Iterator[Expr]:
+    """Yields the terms of a sum, or what is none as it is."""
+    match expr:
+        case Op(name, (left, right)) if name in SUMS:
+            yield from (*_terms(left), *_terms(right))
+        case _:
+            yield expr
