@@ -115,7 +115,9 @@ def _handed_in_twice(key: Key, handed: list[Handed]) -> Iterator[Flag]:
         participants = dict.fromkeys(number for each in files for number in each.participants)
         if len(participants) > 1:
             says = f"handed in by {len(participants)} participants of the platform: {', '.join(participants)}"
-            yield Flag(kind="same token twice", says=says, students=[student, *dict.fromkeys(others.values())], files=[*paths])
+            yield Flag(
+                kind="same token twice", says=says, students=[student, *dict.fromkeys(others.values())], files=[*paths]
+            )
         elif others:
             for other in dict.fromkeys(others.values()):
                 says = f"its token is that of {unquoted(student)}, and its path names {unquoted(other)}"
