@@ -217,7 +217,7 @@ def distance(name: str, kl: Block, use: Written) -> Block:
 
 
 def best_of_n(of: Rows, use: Written) -> None:
-    """Draws n responses of the reference and keeps the one of the highest proxy, for each n of a row, (k): exactly, F^n − F_below^n.
+    """Draws n responses of the reference and keeps that of the highest proxy, for each n of a row, (k): exactly, F^n − F_below^n.
 
     The KL is below log n − (n − 1)/n, and equal to it where no two responses tie and none is likely. Source: 2401.01879.
     """
