@@ -19,7 +19,7 @@ from blueprint.classes import ClassError
 from blueprint.classes.key import Key, KeyBlank, KeyStudent, token_of, with_departures
 from blueprint.classes.variants import NoVariant, Variation, resolved, variant_id
 from blueprint.inputs import load, source_of
-from blueprint.language import Cell, Computation, NoNumber, Values
+from blueprint.language import Block, Cell, Computation, NoNumber, Values
 from blueprint.misconceptions import wrong_values
 from blueprint.page import formulas, grid
 from blueprint.page.blanks import check_of
@@ -36,6 +36,9 @@ from blueprint.worksheets.making import can_be_checked
 
 ROWS = 2
 """The level at which whole rows are blank."""
+COMPARED, MOST_COMPARED, MANY = 6, 50, 1 / 3
+"""Variants in which one looks whether everybody has the same answer, draws until there are so many, and the share of them
+from which on it seems so."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,43 @@ class Assignment:
         asked = [Asked(*each) for each in self.asked] if isinstance(self.asked, tuple) else self.asked
         level, fixed = ROWS if self.rows else self.level, not self.variation.chooses
         return worksheet(
-            self.variation.base, asked, level, self.check, str(self.seed), fixed, self.equations, self.topic
+            self.variation.base,
+            asked,
+            level,
+            self.check,
+            str(self.seed),
+            fixed,
+            self.equations,
+            self.topic,
+            self.is_alike,
         )
+
+    def is_alike(self, cell: Cell) -> bool:
+        """Tells whether a cell shows the same number in many variants as in the numbers themselves.
+
+        So does the bound that clips a ratio. A variant whose ratio is not clipped is drawn again, since a mistake in the
+        clip would not show; so in the end everybody has the same number.
+        """
+        decimals, block = cell.block.about.decimals, self._named[cell.block.name]
+        own, *others = (_shown(values.cell(block, *cell.places), decimals) for values in self._variants)
+        return len(others) > 0 and others.count(own) >= MANY * len(others)
+
+    @cached_property
+    def _named(self) -> dict[str, Block]:
+        return {block.name: block for block in self.variation.base.blocks()}
+
+    @cached_property
+    def _variants(self) -> list[Values]:
+        """All numbers, and those of some variants; fewer where hardly a draw is one, which is told of for a student's."""
+        base = self.variation.base
+        whole = Computation([*self._named.values()], base.sizes)
+        found = [whole.values(base.typed)]
+        for attempt in range(MOST_COMPARED):
+            with suppress(NoVariant, NoNumber):
+                found.append(whole.values(with_departures(base, self.variation.typed("\0compared", attempt)).typed))
+            if len(found) > COMPARED:
+                break
+        return found
 
     def settled(self) -> "Assignment":
         """Returns the assignment with its blanks by name, as a key has them; those of a section are its rows."""
@@ -386,6 +424,11 @@ class Draws:
         )
 
 
+def _shown(number: float | str, decimals: int) -> float | str:
+    """Returns a number to the digits that a sheet shows, or the word of a limit that is off."""
+    return number if isinstance(number, str) else round(number, decimals)
+
+
 @dataclass(frozen=True)
 class Answers:
     """A blank, and the answers of some students.
@@ -405,6 +448,18 @@ class Answers:
         numbers = [number for cells in answers for number in cells]
         shown = {tuple(round(number, blank.decimals) for number in cells) for cells in answers}
         return cls(blank, min(numbers), median(numbers), max(numbers), len(shown))
+
+
+def same_for_all(blanks: Sequence[KeyBlank], answers: Sequence[Mapping[str, list[float]]]) -> list[str]:
+    """Says of which blanks everybody in a class of several has the same answer, a line for each.
+
+    answers: of each student, by the blank's id.
+    """
+    return [
+        f"{blank.id} ({blank.title}): every student has the same answer"
+        for blank in blanks
+        if len(answers) > 1 and Answers.of(blank, [of[blank.id] for of in answers]).different == 1
+    ]
 
 
 @dataclass(frozen=True)
@@ -432,4 +487,5 @@ def preview(assignment: Assignment, students: int, progress: Callable[[int], obj
     blanks = [Answers.of(blank, [found.answers[blank.id] for found in drawn]) for blank in assignment.blanks]
     refused = sum((found.refused for found in drawn), Refused())
     again = sum(found.again for found in drawn)
-    return Preview(tuple(blanks), (*assignment.variation.keys,), students, again, refused, (*draws.warnings,))
+    warnings = *draws.warnings, *same_for_all(assignment.blanks, [found.answers for found in drawn])
+    return Preview(tuple(blanks), (*assignment.variation.keys,), students, again, refused, warnings)

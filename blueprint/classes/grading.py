@@ -52,7 +52,7 @@ def flags_of(key: Key, handed: list[Handed], results: list[Result]) -> list[Flag
     """Returns everything that is flagged: by file, by student, and between students."""
     return [
         *chain.from_iterable(_flags_of_file(key, each) for each in handed),
-        *_handed_in_twice(handed),
+        *_handed_in_twice(key, handed),
         *_same_numbers(key, results),
         *_of_another(key, results),
         *_saved_by_another(key, handed),
@@ -99,18 +99,58 @@ def _listed(says: str, names: Iterable[str]) -> str:
     return f"{says} {', '.join(found[:MOST_NAMED])}{more}"
 
 
-def _handed_in_twice(handed: list[Handed]) -> Iterator[Flag]:
-    """Yields students whose token came from several participants of the platform, in one file or in several."""
+def _handed_in_twice(key: Key, handed: list[Handed]) -> Iterator[Flag]:
+    """Yields students whose token came from others, too: from several participants of the platform, or under another's name.
+
+    Where no path tells of a person, the same bytes under two names are flagged. Names that are the student's own are not.
+    """
     by_student: dict[str, list[Stored]] = {}
     for each in handed:
         for student in each.worked.owners if each.worked.tokens or not each.worked.refused else ():
             by_student.setdefault(student, []).append(each.stored)
+    names = names_of(key)
     for student, files in by_student.items():
+        paths = {name: _named_in(name, names) for each in files for name in each.names}
+        others = {name: next(iter(who)) for name, who in paths.items() if len(who) == 1 and student not in who}
         participants = dict.fromkeys(number for each in files for number in each.participants)
         if len(participants) > 1:
             says = f"handed in by {len(participants)} participants of the platform: {', '.join(participants)}"
-            names = [name for each in files for name in each.names]
-            yield Flag(kind="same token twice", says=says, students=[student], files=names)
+            yield Flag(
+                kind="same token twice", says=says, students=[student, *dict.fromkeys(others.values())], files=[*paths]
+            )
+        elif others:
+            for other in dict.fromkeys(others.values()):
+                says = f"its token is that of {unquoted(student)}, and its path names {unquoted(other)}"
+                of = [name for name, who in others.items() if who == other]
+                yield Flag(kind="another's file", says=says, students=[student, other], files=of)
+        else:
+            yield from (
+                Flag(kind="same file twice", says=_under_names(each), students=[student], files=each.names)
+                for each in files
+                if _differ(each.names) and any(student not in paths[name] for name in each.names)
+            )
+
+
+LEAST_DIGITS = 4
+"""Of a number that says in a path who somebody is; a shorter one may be that of a group, or of an attempt."""
+
+
+def _named_in(path: str, names: Mapping[str, str]) -> set[str]:
+    """Returns the students whom a path names; in what a platform made of it, its folder says who, and no file in that.
+
+    names: as of names_of.
+    """
+    told = (part for part in _parts(submission_of(path)) if len(part) >= LEAST_DIGITS or not part.isdigit())
+    return {names[part] for part in told if part in names}
+
+
+def _differ(names: list[str]) -> bool:
+    """Tells whether files are called differently, not only their folders: so they are where a zip is downloaded once more."""
+    return len({name.rpartition("/")[2] for name in names}) > 1
+
+
+def _under_names(stored: Stored) -> str:
+    return f"the same bytes came under {len(stored.names)} names"
 
 
 def _same_numbers(key: Key, results: list[Result]) -> Iterator[Flag]:

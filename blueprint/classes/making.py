@@ -27,7 +27,7 @@ import numpy as np
 from blueprint import interrupted
 from blueprint.book import Book
 from blueprint.classes import ClassError
-from blueprint.classes.assignment import RULES, Answers, Assignment, Drawn, Draws, Finding, Refused
+from blueprint.classes.assignment import RULES, Answers, Assignment, Drawn, Draws, Finding, Refused, same_for_all
 from blueprint.classes.csv_cells import save_csv
 from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
@@ -192,7 +192,7 @@ Each = Callable[[Work, Sequence[Any]], Iterator[Any]]
 
 @dataclass(frozen=True)
 class Made:
-    """A class that was made: its key, why draws were refused, by rule and number of the blank, and what all variants have alike.
+    """A class that was made: its key, why draws were refused, by rule and number of the blank, and what is told of blanks.
 
     again: how many draws were refused.
     """
@@ -255,7 +255,8 @@ def make(
             if teacher:
                 Book(assignment.worksheet.whole).save(unfinished / TEACHER)
                 (unfinished / TEACHER).chmod(0o600)
-    return Made(key, refused, again, draws.warnings)
+    warnings = [*draws.warnings, *same_for_all(key.blanks, [of.answers for of in drawn])]
+    return Made(key, refused, again, warnings)
 
 
 def write_file(

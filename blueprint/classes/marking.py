@@ -7,7 +7,7 @@ clip is reached only with the carried number, the step has become longer, not tr
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import floor, isfinite, log10
@@ -141,8 +141,15 @@ def half_a_unit(number: float, decimals: int) -> float:
 
 
 def said(ids: Iterable[str]) -> str:
-    """Names blanks as the worksheet numbers them: your blank 3, your blank 4."""
-    return ", ".join(f"your blank {int(id[1:])}" for id in ids)
+    """Names blanks as the worksheet numbers them: your blank 3, your blanks 3 and 4."""
+    *others, last = (str(int(id[1:])) for id in ids)
+    return f"your blanks {', '.join(others)} and {last}" if others else f"your blank {last}"
+
+
+def carried_from(ids: Collection[str]) -> str:
+    """Says with the numbers in which blanks another one is right."""
+    number, are = ("numbers", "are") if len(ids) > 1 else ("number", "is")
+    return f"right with the {number} in {said(ids)}, which {are} wrong"
 
 
 @dataclass(frozen=True)
@@ -275,7 +282,6 @@ class Marking:
 SAYS = {
     "right": "right",
     "empty": "nothing was filled in",
-    "carried": "right with the number in {earlier}, which is wrong",
     "wrong": "wrong",
 }
 CONSTANT = "a number stands where a formula was asked for"
@@ -337,7 +343,7 @@ def _status(counts: Counter[str], cells: int) -> Status:
 def _why(status: Status, judged: Sequence[Judged], counts: Counter[str], says: str, pasted: bool) -> str:
     share = f"{counts['right'] + counts['carried']} of {len(judged)} cells are right" if len(judged) > 1 else ""
     ids = dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)
-    parts = [SAYS[status].format(earlier=said(ids)) if status in SAYS else "no number"]
+    parts = [carried_from(ids) if status == "carried" else SAYS.get(status, "no number")]
     parts += [next((each.why for each in judged if each.why), "")]
     parts += [share] if status not in ("right", "carried", "empty") else []
     parts += [CONSTANT] if pasted else []

@@ -119,6 +119,7 @@ def report_page(results: Results) -> str:
     report = report_of(results)
     blanks = {blank.id: blank for blank in results.blanks}
     shares = report["shares"]
+    pairs = [(blanks[each["blank"]], each) for each in report["blanks"]]
     return html_page(
         "report.html",
         title=f"Class report: {report['assignment']}",
@@ -128,7 +129,7 @@ def report_page(results: Results) -> str:
         median=statistics.median(shares) if shares else None,
         bins=binned(shares),
         edges=[f"{100 * place // BINS} %" for place in range(BINS + 1)],
-        bars_of_blanks=[(f"{each['blank']} {each['title']}", each["counts"]) for each in report["blanks"]],
+        bars_of_blanks=[(f"{blank.id} {blank.words or blank.title}", each["counts"]) for blank, each in pairs],
         remarks={each["blank"]: _remark(**each) for each in report["blanks"]},
     )
 

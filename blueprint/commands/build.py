@@ -44,7 +44,13 @@ def _nothing_collected() -> Iterator[None]:
 @click.command(epilog=EXAMPLES)
 @options.SOURCE
 @options.of_numbers
-@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]")
+@click.option(
+    "-o",
+    "--output",
+    type=errors.FILE,
+    metavar="FILE",
+    help="The workbook  [default: rlhf_ppo.xlsx; with NUMBERS: NUMBERS.xlsx]",
+)
 @click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")

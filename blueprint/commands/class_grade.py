@@ -184,7 +184,7 @@ Exit codes: 0 nobody's score changed, 1 somebody's did, 2 wrong use, 3 a submiss
 
 @click.command(epilog=REGRADE_EXAMPLES)
 @click.argument("folder", type=errors.FILE)
-@click.option("--key", "key_path", required=True, type=errors.FILE, help="The key by which is marked now.")
+@click.option("--key", "key_path", required=True, type=errors.FILE, help="The key by which it is marked now.")
 @click.option("--policy", type=errors.FILE, help="Another grading policy; without it the one that was used before.")
 @click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")

@@ -75,7 +75,7 @@ def import_(
     force: bool,
     **view: Any,
 ) -> None:
-    """Make a workbook of a few words of a training minibatch; the rest of the batch enters it as typed numbers.
+    """Make a workbook of a few tokens of a training minibatch; the rest of the batch enters it as typed numbers.
 
     The whole minibatch is computed again first, and compared with what the library logged. Of a step of GRPO name all files:
     whole groups are shown.

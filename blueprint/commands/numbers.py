@@ -110,6 +110,10 @@ def numbers(
         "--column, --prompts and --most-tokens are of rows of your own: add --kind, with one of "
         f"{', '.join(kind.name for kind in kinds() if kind.rows is not None)}, or leave them away.",
     )
+    errors.require(
+        kind is None or source != "default",
+        f"--kind reads rows of your own: name their file, such as blueprint numbers rows.jsonl --kind {unquoted(str(kind))}.",
+    )
     options = [(f"--{name}", f"{name}={value}") for name, value in chosen.items() if value is not None]
     options += [("--set", each) for each in overrides]
     errors.require(

@@ -441,7 +441,8 @@ def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
     if _CELL_ALONE.fullmatch(text):
         raise NotationError(f"there is no block {text!r}: of a cell write its sheet, too, such as 'Loss!{text}'")
     near = _near(_in_small_letters(text), {name: block for name, block in blocks.items() if not block.link})
-    raise NotationError(f"there is no block {text!r}" + (f": did you mean {_listed(near, 'or')}?" if near else ""))
+    hint = f"did you mean {_listed(near, 'or')}?" if near else "the sheet Contents lists the names of all"
+    raise NotationError(f"there is no block {text!r}: {hint}")
 
 
 def _near(plain: str, blocks: Mapping[str, Block]) -> list[str]:

@@ -210,14 +210,17 @@ def _draw(panel: Any, study: Study, name: str) -> None:
         panel.plot(at[some], np.nanmedian(lines[:, some], axis=0), style, color=colour, linewidth=1.8, label=label)
     if name == "length":
         panel.axhline(SOLVED, color="#595959", linewidth=0.8, linestyle=(0, (1, 3)))
-        panel.annotate(f"solved: {SOLVED}", (last, SOLVED), ha="right", va="bottom", fontsize=7, color="#595959")
+        behind = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
+        panel.annotate(
+            f"solved: {SOLVED}", (last, SOLVED), ha="right", va="top", fontsize=7, color="#595959", bbox=behind
+        )
         panel.set_ylim(0, max(panel.get_ylim()[1], SOLVED * 1.14))
     if name == "explained_variance":
         panel.set_ylim(LOWEST_FORESEEN, 1.05)
     if name == "grad_norm":
         panel.set_yscale("log")
-        for axis in (panel.yaxis.set_major_formatter, panel.yaxis.set_minor_formatter):  # 20, and not 2 × 10¹
-            axis(LogFormatter(minor_thresholds=(2, 0.5)))
+        panel.yaxis.set_major_formatter("{x:g}")  # 0.1, and not 10⁻¹
+        panel.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))  # 20, and not 2 × 10¹
     panel.set_title(PANELS[name], fontsize=9, loc="left")
     panel.tick_params(labelsize=8)
     panel.grid(alpha=0.25)

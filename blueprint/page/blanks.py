@@ -162,7 +162,8 @@ def waiting_cells(layout: Layout) -> frozenset[Place]:
 def show_waiting(sheet: str, page: Any, look: Any, layout: Layout) -> None:
     """Shows the cells of a sheet that wait as waiting, until all blanks on which they hang are filled in.
 
-    On One page the result goes on saying what it is.
+    On One page the result goes on saying what it is. Of the rules for a cell the first one wins, so these are the first to be
+    asked for; `wait_in_gnumeric` comes when all others are.
     """
     styles_of = {live.at: live.style for live in layout.lives if live.sheet == sheet}
     groups: dict[tuple[frozenset[int], str], list[tuple[int, int]]] = {}
@@ -183,6 +184,16 @@ def show_waiting(sheet: str, page: Any, look: Any, layout: Layout) -> None:
             "stop_if_true": True,
         }
         page.conditional_format(*found[0], rule)
+
+
+def wait_in_gnumeric(page: Any, layout: Layout) -> None:
+    """Moves what shows cells as waiting to the end of a sheet's file: Gnumeric has one rule for a cell, the last one it reads.
+
+    Other programs go by the number of a rule, which stays.
+    """
+    rules = page.cond_formats
+    for area in [area for area, of in rules.items() if of[0].get("stop_if_true")] if layout.hangs else ():
+        rules[area] = rules.pop(area)
 
 
 HEADINGS = {

@@ -262,7 +262,8 @@ class SheetPen(Pen):
     def member(self, axis: Axis, member: int, row: int, column: int, style: str) -> None:
         """Names one member of an axis: by its word (which follows the cell that holds it), or by a letter and its number."""
         part, number = self.values.part(axis, member)
-        known = self.layout.blueprint.names.get(part, part.letter)
+        nameless = part.letter if part.size == 1 else f"{part.letter}{{}}"
+        known = self.layout.blueprint.names.get(part, nameless)
         if not isinstance(known, Block):
             self.label(row, column, known if part.size == 1 else known.format(number + part.start), style)
         elif column == grid.SYMBOL:

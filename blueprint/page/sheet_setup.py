@@ -54,6 +54,7 @@ class SheetSetup:
         self.heat()
         self.large_values()
         self.mark_chosen()
+        blanks.wait_in_gnumeric(self.page, self.layout)
         return self.columns
 
     def where(self, corners: tuple[int, int, int, int], condition: str, name: str, style: styles.Properties) -> None:
@@ -239,6 +240,7 @@ def set_up_one_page(sheet: Sheet, page: Any, layout: Layout, make: Any) -> None:
     for mark in sheet.marks:
         rule = {"type": "formula", "criteria": f"={mark.condition}", "format": make(mark.name, mark.style)}
         page.conditional_format(*mark.corners, rule)
+    blanks.wait_in_gnumeric(page, layout)
 
 
 LONGEST_PROPERTY = 255

@@ -38,6 +38,12 @@ TOGETHER = 40
 """Rows with one formula: LibreOffice computes more than 64 equal ones below each other wrongly, so they are spelled in turns."""
 
 
+CHARTS_AWAY, CHART_COLUMNS, CHART_ROWS = 5, 8, 15
+"""Columns from those that were watched to the charts, and what each of these takes of the sheet."""
+PRINTED = 85
+"""Percent at which the rows, and two charts beside each other, are as wide as A4 and thirty rows as high."""
+
+
 def write_workbook(run: Run, path: Path, seed: int | None) -> None:
     """Writes the runs of a seed, the first one if left out. Raises SaveError."""
     import xlsxwriter
@@ -54,7 +60,9 @@ def write_workbook(run: Run, path: Path, seed: int | None) -> None:
             "typed": book.add_format({"num_format": "0.0000", "font_color": "#0000FF"}),
             "formula": book.add_format({"num_format": "0.0000"}),
             "choice": book.add_format({"bg_color": "#FFF2CC", "border": 1, "bold": True}),
-            "note": book.add_format({"italic": True, "font_color": "#595959"}),
+            "name": book.add_format({"bold": True}),
+            "left": book.add_format({"align": "left"}),
+            "note": book.add_format({"italic": True, "font_color": "#595959", "indent": 1}),
         }
         shown, data, samples = (book.add_worksheet(name) for name in ("Run", "Data", "Samples"))
         _write_data(data, run, seed, styles)
@@ -63,9 +71,25 @@ def write_workbook(run: Run, path: Path, seed: int | None) -> None:
         for sheet in (shown, data, samples):
             sheet.set_landscape()
             sheet.set_paper(9)
-            sheet.fit_to_pages(1, 0)
+            sheet.set_margins(left=0.4, right=0.4, top=0.5, bottom=0.6)
+            sheet.set_footer("&L&F&C&A&Rpage &P of &N")
             sheet.repeat_rows(HEAD - 1)
+        data.fit_to_pages(1, 0)
+        samples.fit_to_pages(1, 0)
+        _print_run(book, shown, run.iterations)
         book.close()
+
+
+def _print_run(book: Any, sheet: Any, many: int) -> None:
+    """Has the rows printed first and the charts behind them, four on a page; side by side they would be too small to read."""
+    from xlsxwriter.utility import xl_range_abs
+
+    last, left = len(COLUMNS) + 3, len(COLUMNS) + CHARTS_AWAY
+    rows = xl_range_abs(0, 0, HEAD + many - 1, last)
+    charts = xl_range_abs(HEAD, left, HEAD + CHART_ROWS * len(CHARTS) // 2 - 1, left + 2 * CHART_COLUMNS - 1)
+    book.define_name("Run!_xlnm.Print_Area", f"=Run!{rows},Run!{charts}")  # of several areas print_area knows nothing
+    sheet.set_print_scale(PRINTED)
+    sheet.set_h_pagebreaks(range(HEAD + 2 * CHART_ROWS, HEAD + CHART_ROWS * len(CHARTS) // 2, 2 * CHART_ROWS))
 
 
 def _write_data(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> None:
@@ -89,13 +113,13 @@ def _write_run(book: Any, sheet: Any, run: Run, seed: int, styles: dict[str, Any
     betas, many = run.numbers.ppo.kl_coef, run.iterations
     start = 1 if len(betas) > 1 else 0  # not the first one, at which little is to be seen but gibberish
     sheet.write(0, 0, f"{run.numbers.title}: seed {seed}", styles["title"])
-    sheet.write(1, 0, "β", styles["head"])
+    sheet.write(1, 0, "β", styles["name"])
     sheet.write_number(1, 1, betas[start], styles["choice"])
     sheet.write(1, 2, "choose the KL coefficient here: the rows and charts follow", styles["note"])
     offered = xl_col_to_name(len(COLUMNS) + 3)
     listed = f"=Data!${offered}${HEAD + 1}:${offered}${HEAD + len(betas)}"
     sheet.data_validation(1, 1, 1, 1, {"validate": "list", "source": listed})
-    sheet.write(2, 0, "first row", styles["head"])
+    sheet.write(2, 0, "first row", styles["name"])
     first = f"MATCH($B$2,Data!$A${HEAD + 1}:$A${HEAD + many * len(betas)},0)"
     sheet.write_formula(2, 1, f"={first}", None, 1 + start * many)
     sheet.write(2, 2, "where the rows of this β begin on Data", styles["note"])
@@ -162,10 +186,12 @@ def _add_charts(book: Any, sheet: Any, names: list[str], meanings: list[str], ma
         chart.set_title(
             {"name": " and ".join(meanings[names.index(name)] for name in shown), "name_font": {"size": 10}}
         )
-        chart.set_x_axis({"name": "iteration", "interval_unit": max(1, many // 8), "label_position": "low"})
+        step = max(1, many // 8)
+        chart.set_x_axis({"name": "iteration", "interval_unit": step, "interval_tick": step, "label_position": "low"})
         chart.set_legend({"position": "bottom"})
         chart.set_size({"width": 480, "height": 270})
-        sheet.insert_chart(HEAD - 1 + 15 * (place // 2), len(names) + 1 + 8 * (place % 2), chart)
+        down, right = divmod(place, 2)
+        sheet.insert_chart(HEAD + CHART_ROWS * down, len(COLUMNS) + CHARTS_AWAY + CHART_COLUMNS * right, chart)
 
 
 def _write_samples(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> None:
@@ -180,6 +206,7 @@ def _write_samples(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> N
                 row, 0, (iteration, prompt, *(run.samples(iteration, beta, seed)[q * each] for beta in betas))
             )
             row += 1
+    sheet.set_column(0, 0, 10, styles["left"])
     sheet.set_column(1, len(betas) + 1, 32)
 
 

@@ -93,11 +93,19 @@ def ways_of(block: Block, values: Values) -> Iterator[set[int]]:
 class Candidates:
     """The cells of a book that may be blanks.
 
-    barred: blocks in which there is none. suits: what an answer must be besides.
+    barred: blocks in which there is none. suits: what an answer must be besides. alike: whether a cell has the same answer
+    for all who get a worksheet.
     """
 
-    def __init__(self, book: Book, graph: Graph, barred: set[Block], suits: Callable[[float], bool]):
-        self.book, self.graph, self.barred, self.suits = book, graph, barred, suits
+    def __init__(
+        self,
+        book: Book,
+        graph: Graph,
+        barred: set[Block],
+        suits: Callable[[float], bool],
+        alike: Callable[[Cell], bool] = lambda cell: False,
+    ):
+        self.book, self.graph, self.barred, self.suits, self.alike = book, graph, barred, suits, alike
         self.table = Table(graph.blocks, book.values)
 
     @cached_property
@@ -118,6 +126,11 @@ class Candidates:
         """The cells that may be blanks, in the order of computation."""
         fit = [cell for cell in self.derivation if self.fits(cell)]
         return [cell for cell in fit if not self.coincides(cell)] or fit
+
+    def differing(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Returns the cells of which not everybody has the same answer; all, where there is none."""
+        listed = list(cells)
+        return [cell for cell in listed if not self.alike(cell)] or listed
 
     def fits(self, cell: Cell) -> bool:
         """Tells whether a cell may be a blank: one that is seen, counts, and has an answer that says something."""
@@ -241,13 +254,21 @@ class Chooser:
         return sorted(found, key=lambda cell: (order[cell.block], rank.get(cell, len(rank)), cell.places))
 
     def _derived(self, count: int, refused: set[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
-        """Chooses along the derivation that a kind names: a cell of each step first, then another one of each, and so on."""
+        """Chooses along the derivation that a kind names: a cell of each step first, then another one of each, and so on.
+
+        What has the same answer for everybody comes after all others.
+        """
         found: list[Cell] = []
-        steps = [[cell for cell in step if cell not in refused] for step in self._steps]
-        while len(found) < count and (round_ := self._round(steps, found, one_of)):
-            self._take(round_, count, found)
-            gone = set(round_)
-            steps = [[cell for cell in step if cell not in gone] for step in steps]
+        gone: set[Cell] = set()
+        free = [[cell for cell in step if cell not in refused] for step in self._steps]
+        first = [self.candidates.differing(step) for step in free]
+        for steps in (first, free) if first != free else (free,):
+            while len(found) < count:
+                left = [[cell for cell in step if cell not in gone] for step in steps]
+                if not (round_ := self._round(left, found, one_of)):
+                    break
+                self._take(round_, count, found)
+                gone |= set(round_)
         return found
 
     def _round(self, steps: list[list[Cell]], found: list[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
@@ -321,7 +342,7 @@ class Chooser:
         listed, usable = [self.candidates.source(cell) for cell in cells], set(self.candidates.usable)
         kinds = (usable.__contains__, self.candidates.fits, self.candidates.asks, self.candidates.says)
         found = (list(filter(kind, listed)) for kind in kinds)
-        if not (inside := next(filter(None, found), [])):
+        if not (inside := self.candidates.differing(next(filter(None, found), []))):
             return None
         for column in self.columns:
             if here := [cell for cell in inside if self.column(cell) <= column]:
@@ -365,7 +386,7 @@ class Chooser:
         for step in steps.values():  # blocks in chance's order, those first that one looks for
             shuffled = self.random.sample(list(step), len(step))
             blocks = sorted(shuffled, key=lambda block: block not in self._looked_for)
-            ordered.append([self.random.choice(step[block]) for block in blocks])
+            ordered.append([self.random.choice(self.candidates.differing(step[block])) for block in blocks])
         first = [step[0] for step in ordered]
         later = zip_longest(*(step[1:] for step in ordered))
         return [

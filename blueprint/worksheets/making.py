@@ -97,6 +97,7 @@ def worksheet(
     fixed: bool = True,
     equations: bool = True,
     topic: str = "",
+    alike: Callable[[Cell], bool] = lambda cell: False,
 ) -> Worksheet:
     """Makes a worksheet.
 
@@ -107,6 +108,7 @@ def worksheet(
     fixed: what settings choose is what they choose for good; else somebody may choose otherwise in the file.
     equations: those of blanks are printed beside them.
     topic: one of the blueprint's, of which alone blanks are chosen; "" for the whole derivation.
+    alike: whether a cell has the same answer for all who get a variant of it; it is chosen where no other of its row can be.
     Raises WorksheetError where it cannot be made.
     """
     require(level in LEVELS, f"there is no level {level}: 1 is single cells, 2 whole rows, 3 whole sections")
@@ -115,7 +117,7 @@ def worksheet(
         words = ", ".join(sorted(blueprint.topics)) or "none"
         require(topic in blueprint.topics, f"there is no topic {topic} here: there are {words}")
         blueprint = replace(blueprint, derivation=blueprint.topics[topic])
-    making = _Making(blueprint, level, check, seed, fixed, equations, alone=bool(topic))
+    making = _Making(blueprint, level, check, seed, fixed, equations, bool(topic), alike)
     if asked is None:
         return making.chosen(USUAL, fewest=1)
     if isinstance(asked, int):
@@ -151,7 +153,15 @@ class _Making:
     """Makes one worksheet of a book."""
 
     def __init__(
-        self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool, equations: bool, alone: bool
+        self,
+        blueprint: Blueprint,
+        level: int,
+        check: bool,
+        seed: str,
+        fixed: bool,
+        equations: bool,
+        alone: bool,
+        alike: Callable[[Cell], bool],
     ):
         self.whole, self.level, self.check, self.equations = blueprint, level, check, equations
         self._asks = "number" if level == 1 else "formula"
@@ -161,7 +171,7 @@ class _Making:
         self.leaver = Leaver(self.graph, book)
         barred = {block for sheet in self.graph.derived_again for block in blocks_on(sheet)} | self.graph.verdicts
         suits: Callable[[float], bool] = (lambda answer: can_be_checked([answer])) if check else lambda answer: True
-        self.candidates = Candidates(book, self.graph, barred, suits)
+        self.candidates = Candidates(book, self.graph, barred, suits, alike)
         self.chooser = Chooser(self.candidates, seed, alone)
 
     def chosen(self, count: int, fewest: int) -> Worksheet:

@@ -29,7 +29,7 @@ def test_the_frontier_agrees_with_fewer_draws_and_without_the_largest_beta(tmp_p
     made("sweep.draws=[1, 4, 16]", "sweep.betas=[2, 0.3, 0.05]", numbers=MANY_DRAWS).save(tmp_path / "fewer.xlsx")
     (verdict,) = check([Checked(tmp_path / "fewer.xlsx")], device="cpu", dtype="float32").verdicts
     assert verdict.agrees, [*map(str, verdict.firsts), *(line.name for line in verdict.page.differing)]
-    # The best tie has 0.0007 of all draws: 1 − F_/F has an error of 6e-8 / 0.0007, and so has its logarithm.
+    # The best tie has 0.0007 of all draws: 1 − F_below/F has an error of 6e-8 / 0.0007, and so has its logarithm.
     assert 0 < verdict.largest < 2e-4
 
 

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
+from blueprint.classes.grading import Handed, flags_of
 from blueprint.classes.key import Key
 from blueprint.classes.results import Results
+from blueprint.classes.submissions_folder import Stored
+from blueprint.classes.worker import Worked
 from tests.classes.handing_in import Answer, Asked, hand_in, key_of, right
 from tests.commands import run_command
 
@@ -106,6 +109,46 @@ def test_what_may_be_looked_at_is_flagged(graded: Path) -> None:
         "what stands there is no number in b03 (found 'about 2', expected a number)"
     )
     assert found["not read",].files == ["Carl/essay.xlsx"]
+
+
+@pytest.mark.parametrize(
+    ("names", "kind", "students", "says"),
+    [
+        (["ada.xlsx", "0815.xlsx"], "another's file", [ADA, NOBODY], "its token is that of 4711, and its path names 0815"),
+        (["all/student 0815.xlsx"], "another's file", [ADA, NOBODY], "its token is that of 4711, and its path names 0815"),
+        (["a.xlsx", "b/copy of a.xlsx"], "same file twice", [ADA], "the same bytes came under 2 names"),
+    ],
+)  # fmt: skip
+def test_a_copy_under_another_name_is_flagged(
+    names: list[str], kind: str, students: list[str], says: str, room: Path
+) -> None:
+    key = Key.load(room / "key.json")
+    of_ada = Worked(tokens={"name": key.students[0].token}, owners=(ADA,), marks={})
+    copied = Handed(Stored(names=names, sha256="0" * 64, stored="a"), of_ada)
+    (flag,) = flags_of(key, [copied], [])
+    assert (flag.kind, flag.students, flag.says) == (kind, students, says)
+    assert {*flag.files} <= {*names}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["4711.xlsx"],
+        ["4711.xlsx", "Student 4711_12_34_4711-1.xlsx"],  # uploaded twice
+        ["first/hw1.xlsx", "again/hw1.xlsx"],  # downloaded twice
+        ["4711/2.xlsx"],
+        ["7.xlsx"],  # another's id, and more likely the number of an attempt or of a group
+        [f"{FOLDER}/student 0815.xlsx"],  # in a platform's folder the file may be called as it likes
+        ["group 2/of 0815 and 4711/4711.xlsx"],
+    ],
+)
+def test_nobody_is_flagged_for_names_of_files_of_their_own(names: list[str], room: Path) -> None:
+    key = Key.load(room / "key.json")
+    key = key.model_copy(update={"students": [*key.students, key.students[2].model_copy(update={"id": "7"})]})
+    own = Handed(
+        Stored(names=names, sha256="0" * 64, stored="a"), Worked(tokens={"name": "x"}, owners=(ADA,), marks={})
+    )
+    assert flags_of(key, [own], []) == []
 
 
 def test_files_lie_by_student_and_no_id_leads_elsewhere(graded: Path) -> None:

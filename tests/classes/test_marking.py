@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import KeyStudent
-from blueprint.classes.marking import Course, Marking, half_a_unit, marks_of
+from blueprint.classes.marking import Course, Marking, carried_from, half_a_unit, marks_of
 from blueprint.classes.results import Mark
 from blueprint.classes.submission import Given
 from tests.classes.handing_in import Asked, key_of, right
@@ -78,6 +78,12 @@ def test_an_error_is_carried_forward(course: Course) -> None:
     assert found["b02"].why == "right with the number in your blank 1, which is wrong"
     assert found["b03"].status == "right"
     assert marks(course, given, {"carried": {"cap": 0.8}})["b02"].points == 0.8
+
+
+def test_blanks_are_named_in_a_sentence() -> None:
+    assert carried_from(["b04"]) == "right with the number in your blank 4, which is wrong"
+    assert carried_from(["b04", "b05"]) == "right with the numbers in your blanks 4 and 5, which are wrong"
+    assert carried_from(["b01", "b04", "b10"]) == "right with the numbers in your blanks 1, 4 and 10, which are wrong"
 
 
 def test_a_chain_of_carried_errors_names_the_nearest(course: Course) -> None:

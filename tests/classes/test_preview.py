@@ -47,6 +47,19 @@ def test_what_is_printed_is_a_line_a_blank_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_blanks_are_those_of_which_students_have_different_answers_and_else_a_note_says_so() -> None:
+    """A ratio that is clipped is 1.2 for everybody, the mean of a group 0.25 of which one of four answers is right."""
+    asked = ("--students", "4", "--json")
+    of_ppo = json.loads(call("preview", "--topic", "clip", "--blanks", "6", *asked).output)
+    assert "ratio.clipped" in {each["title"].partition("@")[0] for each in of_ppo["blanks"]}
+    assert min(each["different"] for each in of_ppo["blanks"]) > 1
+    assert of_ppo["warnings"] == []
+    of_grpo = json.loads(call("preview", "--numbers", "grpo", "--topic", "group", "--blanks", "3", *asked).output)
+    alike = [f"{each['id']} ({each['title']})" for each in of_grpo["blanks"] if each["different"] == 1]
+    assert alike
+    assert {f"{blank}: every student has the same answer" for blank in alike} <= {*of_grpo["warnings"]}
+
+
 def test_an_answer_lies_between_the_least_and_the_most() -> None:
     for each in json.loads(call("preview", *ASKED, "--students", "5", "--json").output)["blanks"]:
         assert each["least"] <= each["middle"] <= each["most"]

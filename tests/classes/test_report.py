@@ -104,6 +104,15 @@ def test_each_part_of_a_bar_has_a_word_or_a_number_beside_its_colour() -> None:
     assert words[words.index("delta@episode=1,token=3") + 1 :][:3] == ["2", "3", "1"]
 
 
+def test_a_bar_is_named_by_what_its_blank_asks_for() -> None:
+    asked = [CLASS.blanks[0].model_copy(update={"words": "TD error (δ), episode 1, position 3"}), CLASS.blanks[1]]
+    (bars,) = re.findall(
+        r"<figure[^>]*which mark.*?</figure>", report_page(CLASS.model_copy(update={"blanks": asked})), re.DOTALL
+    )
+    assert "b01 TD error (δ), episode 1, position 3" in Tags(bars).text
+    assert "b02 advantages@episode=1,token=2" in Tags(bars).text  # of results without words
+
+
 @pytest.mark.parametrize(
     "of",
     [[], [result("1", "", None)], [result("1", "", 0, EXCUSED, EXCUSED, file="a")], [result("1", "", 4, RIGHT, RIGHT)]],

@@ -27,7 +27,7 @@ def test_blocks_are_found_by_name_and_symbol(default: Book, asked: str, name: st
 
 REFUSED = [
     ("advantges", {}, "there is no block 'advantges': did you mean advantages, advantage.abs or advantages_used?"),
-    ("zzzzzz", {}, "there is no block 'zzzzzz'"),
+    ("zzzzzz", {}, "there is no block 'zzzzzz': the sheet Contents lists the names of all"),
     ("z", {}, "z stands for old.logits, reference.logits and policy.logits: write one of these names"),
     ("advantages", {}, "a cell of advantages is named by (n=…, t=…), not by ()"),
     ("advantages", {"n": 3, "t": 1}, "advantages has no n = 3: episodes run 1 … 2"),

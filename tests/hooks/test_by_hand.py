@@ -92,7 +92,7 @@ BUGS = {
         "mask[n, t] / mask[n] is read, not at_score[n, t]"),
     "r − m/s": Bug("grpo", "trl_grpo/dapo", 'centred / deviation[use["scale_rewards"]]',
                    'grouped - grouped.mean(1, keepdims=True) / deviation[use["scale_rewards"]]',
-                   "R[q, i] − b[q, i] / s+ε[q, i] stands where (R[q, i] − b[q, i]) / s+ε[q, i] should"),
+                   "R[q, i] − b[q, i] / (s+ε[q, i]) stands where (R[q, i] − b[q, i]) / (s+ε[q, i]) should"),
     "the log-ratio clipped, not the ratio": Bug(
         "grpo", "trl_grpo/batch", 'clipped = ratio.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"])\n    return',
         'clipped = np.exp(np.log(ratio).clip(-use["epsilon_low"], use["epsilon_high"]))\n    return',

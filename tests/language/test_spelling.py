@@ -42,7 +42,7 @@ from blueprint.language.spelling.latex import SEARCHES as LATEX_SEARCHES
 from blueprint.language.spelling.latex import SIGNS as LATEX_SIGNS
 from blueprint.language.spelling.numbers import explained, with_numbers
 from blueprint.language.spelling.numbers import number as spelled
-from blueprint.language.spelling.text import SEARCHES, SIGNS, TEXT, text
+from blueprint.language.spelling.text import ATOM, SEARCHES, SIGNS, TEXT, binding_of, text
 from tests.language.common import SIZES, k, n, refusal, t, v
 from tests.language.expressions import Names, W, a, b, c, e, gamma, most, ratio, small, w, words, x
 
@@ -257,6 +257,11 @@ SYMBOLS = [
     ("π_old", r"\pi_{\text{old}}"),
     ("A_c", r"A_{\text{c}}"),
     ("kl", r"\mathrm{kl}"),
+    ("βh", r"\beta h"),
+    ("π_θA²", r"\pi_{\theta A}^2"),
+    ("σ_−βh", r"\sigma_{-\beta h}"),
+    ("σ_−u", r"\sigma_{-u}"),
+    ("Σout_β_θ", r"\Sigma \mathrm{out}_{\beta_{\theta}}"),
     ("is_end", r"\mathrm{is}_{\text{end}}"),
     ("α", r"\alpha"),
     ("β", r"\beta"),
@@ -336,6 +341,26 @@ def test_two_lookups_at_once_are_refused() -> None:
 @pytest.mark.parametrize(("symbol", "expected"), SYMBOLS)
 def test_spells_symbols(symbol: str, expected: str) -> None:
     assert latex_symbol(symbol) == expected
+
+
+def test_a_symbol_that_is_a_calculation_goes_into_brackets_where_it_would_be_read_otherwise() -> None:
+    less, more, share = (
+        block(name, (n,), symbol) for name, symbol in (("less", "R−b"), ("more", "s+ε"), ("share", "1/N"))
+    )
+    for each in (less, more, share):
+        each[n] = a
+    said = {
+        less[n] / more[n]: "(R−b[n]) / (s+ε[n])",
+        Sum(n, less[n]) / a: "Σ_n (R−b[n]) / a",
+        a - less[n]: "a − (R−b[n])",
+        less[n] - a: "R−b[n] − a",
+        a * share[n]: "a·1/N[n]",
+        a / share[n]: "a / (1/N[n])",
+    }
+    for expr, expected in said.items():
+        assert text(expr) == expected
+    assert latex(less[n] / more[n]) == r"\frac{R-b_{n}}{s+\varepsilon_{n}}"
+    assert [binding_of(each) for each in ("π(r−J)", "|Σp−1|", "lnσ_−u", "A_λ=1", "∂L/∂σ", "δ")] == [ATOM] * 6
 
 
 def test_equations_stand_in_lines() -> None:

@@ -123,7 +123,9 @@ def variance() -> Drawing:
             float(steps.show(name, s=place + 1).value) for name in ("moved.effective", "moved.ratio_largest")
         )
         top = 56 + 36 * place
-        drawn.text(Point(480, top + 18), f"{place} steps away, ρ up to {largest:.1f}", 13, anchor="start")
+        drawn.text(
+            Point(480, top + 18), f"{place} step{'s' * (place != 1)} away, ρ up to {largest:.1f}", 13, anchor="start"
+        )
         drawn.bar(Point(675, top), 140 * share, 22, "old")
         drawn.text(Point(685 + 140 * share, top + 18), f"{100 * share:.0f} %", 14, anchor="start", bold=True)
     drawn.text(Point(680, 262), "old draws, weighted by ρ: the farther, the fewer count", 13, "soft")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -91,6 +92,24 @@ def test_the_workbook_reads_the_rows_of_the_chosen_beta(folder: Path, tmp_path: 
     column = [row[1].value for row in formulas["Run"].iter_rows(min_row=HEAD + 1)]
     assert all(str(each).startswith("=INDEX(Data!") for each in column)
     assert [str(each).endswith("+0") for each in column] == [row >= TOGETHER for row in range(45)]
+
+
+def test_rows_and_charts_are_printed_on_pages_of_their_own(folder: Path, tmp_path: Path, run: Run) -> None:
+    """Side by side on one page they are too small to read; four charts fill a page, and none is cut in two."""
+    path = tmp_path / "run.xlsx"
+    assert called(folder, "-o", path).exit_code == 0
+    with zipfile.ZipFile(path) as file:
+        areas = re.search(
+            r'_xlnm.Print_Area" localSheetId="0">Run!\$A\$1:\$N\$(\d+),Run!\$P\$6:\$AE\$65<',
+            file.read("xl/workbook.xml").decode(),
+        )
+    assert areas is not None
+    assert int(areas[1]) == HEAD + run.iterations
+    sheet = openpyxl.load_workbook(path)["Run"]
+    assert (sheet.page_setup.orientation, sheet.page_setup.paperSize, sheet.page_setup.scale) == ("landscape", 9, 85)
+    assert [each.id for each in sheet.row_breaks.brk] == [35]
+    tops = [chart.anchor._from.row for chart in sheet._charts]
+    assert tops == [5, 5, 20, 20, 35, 35, 50, 50]
 
 
 def test_an_engine_computes_the_workbook_to_the_same_numbers(folder: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
+from blueprint.language import equation
 from blueprint.page import styles
 from blueprint.page.outline import Piece
 from blueprint.workbooks import blueprint_of
@@ -100,6 +101,16 @@ def test_no_equation_says_that_a_thing_is_itself() -> None:
         equations = [str(label.text) for label in book.layout.labels if label.style == "piece equation"]
         told = [text for text in equations if " = " in text]
         assert [text for text in told if len(set(text.split(" = "))) == 1] == []
+
+
+@pytest.mark.parametrize("name", ["dpo", "grpo", "reward-model", "sft", "default", "classic"])
+def test_no_row_has_its_own_equation_as_its_symbol(name: str) -> None:
+    """A row −u whose equation says −u tells nobody what it is; what is only shown again, and the worst of one, may."""
+    for block in made(numbers=name).blueprint.blocks():
+        for each in () if block.link or block.name.startswith("check.") else block.definitions:
+            left, _, right = equation(block, each, frozenset()).partition(" = ")
+            assert left != right, block.name
+            assert "−−" not in right, block.name
 
 
 def test_the_announcements_own_names_are_explained() -> None:

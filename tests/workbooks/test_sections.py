@@ -7,7 +7,9 @@ import re
 import pytest
 
 from blueprint.book import Book
+from blueprint.page import grid
 from blueprint.page.outline import Section, Sheet
+from tests.page.workshop import made
 from tests.workbooks.test_labels import BOOKS
 
 NAMED = re.compile(r"section (\d+)")
@@ -43,3 +45,24 @@ def test_a_sheet_numbers_its_sections_from_its_first_on() -> None:
     assert Sheet("S", "", sections).headings() == ["1  One", "A picture", "2  Two"]
     assert Sheet("S", "", sections, first=0).headings() == ["0  One", "A picture", "1  Two"]
     assert Sheet("S", "", sections, first=None).headings() == ["One", "A picture", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [("kto", "prompt"), ("frontier", "vocabulary"), ("optimum", "prompt"), ("reinforce", "prompt")]
+)
+def test_what_is_asked_stands_beside_its_name(name: str, row: str) -> None:
+    """On a sheet without columns of positions: ten columns further to the right nobody finds it, and paper ends before it."""
+    book = made(numbers=name)
+    place = book.layout.places[book.blocks[row]]
+    assert (place.sheet, place.column) == ("Inputs", grid.LEFT)
+
+
+def test_places_that_have_no_name_have_a_letter_and_a_number() -> None:
+    book = made(numbers="kto")
+    top = book.layout.places[book.blocks["prompt"]].row
+    beside = [
+        label.text
+        for label in book.layout.labels
+        if (label.sheet, label.column) == ("Inputs", grid.SYMBOL) and top <= label.row < top + 5
+    ]
+    assert beside == ["n1", "n2", "n3", "n4", "n5"]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from openpyxl import load_workbook
 
 from blueprint.book import Book
 from blueprint.inputs import load
@@ -253,3 +254,16 @@ def test_an_option_hides_the_equations_of_blanks(tmp_path: Path) -> None:
     assert len(texts[0]) > 2, "beside the row, on Blanks and on Contents"
     assert not texts[1]
     assert [handout(made).tasks[0].equation for made in (shown, bare)] == ["h[t] = h[t − 1]·q + g[t]", ""]
+
+
+def test_what_waits_is_the_first_rule_and_the_last_in_the_file(chosen: Worksheet, tmp_path: Path) -> None:
+    """Spreadsheet programs go by the number of a rule; of several for a cell Gnumeric has the last one that it reads."""
+    chosen.book.save(tmp_path / "sheet.xlsx")
+    several = 0
+    for page in load_workbook(tmp_path / "sheet.xlsx"):
+        rules = [(rule.priority, bool(rule.stopIfTrue)) for area in page.conditional_formatting for rule in area.rules]
+        waits = [stops for _, stops in rules]
+        assert waits == sorted(waits), page.title
+        assert [stops for _, stops in sorted(rules)] == sorted(waits, reverse=True), page.title
+        several += len({*waits}) > 1
+    assert several > 2

@@ -109,12 +109,23 @@ def latex_symbol(symbol: str) -> str:
     r"""Turns a printed symbol into LaTeX: Greek letters, and what follows a low line upright (`π_old` → `\pi_{\text{old}}`)."""
     marked = re.sub(f"(.)([{''.join(MARKS)}])", lambda each: f"{MARKS[each[2]]}{{{each[1]}}}", symbol)
     raised = re.sub(f"[{''.join(RAISED)}]+", lambda each: _exponent(each[0]), marked)
-    spelled = "".join(LETTERS.get(letter, letter) for letter in raised)
+    spelled = _letters(raised)
     if stray := [letter for letter in spelled if not letter.isascii()]:
         raise NotationError(f"LaTeX has no spelling for {stray[0]!r} in the symbol {symbol!r}: add it to LETTERS")
-    lowered = re.sub(r"_(\\\w+)", r"_{\1}", spelled)
+    lowered = re.sub(r"_(\\[A-Za-z]+)_(\\[A-Za-z]+)", r"_{\1_{\2}}", spelled)
+    lowered = re.sub(r"_(-?\\\w+(?: \w+)?|-\w+)", r"_{\1}", lowered)
     lowered = re.sub(r"_([A-Za-z]\w*)", lambda word: r"_{\text{" + word[1].replace("_", r"\_") + "}}", lowered)
     return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![A-Za-z0-9}])", r"\\mathrm{\1}", lowered)
+
+
+def _letters(symbol: str) -> str:
+    r"""Spells letters by their names, with a blank where an ordinary one follows: `βh` is `\beta h`, for `\betah` is no name."""
+    spelled, after_name = "", False
+    for letter in symbol:
+        named = LETTERS.get(letter, letter)
+        spelled += " " * (after_name and letter.isascii() and letter.isalpha()) + named
+        after_name = len(named) > 1 and named[-1].isalpha()
+    return spelled
 
 
 def _exponent(signs: str) -> str:

@@ -1,5 +1,6 @@
 """How an expression is spelled, by a style that is data; and the plain text, as it is printed and stands on the page."""
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -118,7 +119,7 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
         return styled(inner, style, refer)
 
     if isinstance(expr, Ref):  # most are one
-        return Spelled(refer(expr))
+        return Spelled(refer(expr), binding_of(expr.block.symbol))
     match expr:
         case Op("choose", (number, *rows), labels):
             listed = style.between.join(
@@ -132,13 +133,27 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
             word = style.word.format(style.letters(value)) if isinstance(value, str) else None
             return Spelled(style.digits.format(value) if word is None else word)
         case Reduce(name, axes, body):
-            return Spelled(style.signs[name].format(axes=",".join(map(str, axes)), body=render(body).text), BIG)
+            return Spelled(
+                style.signs[name].format(axes=",".join(map(str, axes)), body=_body(body, render(body), style)), BIG
+            )
         case Find(name, axis, among, value):
             spelled = style.searches[name].format(axis=axis, among=render(among).text, value=render(value).text)
             return Spelled(spelled, ANYTHING)
         case Count(what, axis):
             return Spelled((style.letter if what == "number" else style.size).format(axis))
     return style.changes
+
+
+def _body(body: Expr, spelled: Spelled, style: Style) -> str:
+    """Puts the symbol of what a sum goes over into brackets where it is a sum itself."""
+    return bracketed(spelled, BIG, style.brackets) if isinstance(body, Ref) else spelled.text
+
+
+@lru_cache(maxsize=1 << 14)
+def binding_of(symbol: str) -> int:
+    """Returns how strongly a symbol binds: R−b as a difference does and 1/N as a quotient, so that `(R−b) / s` is no `R − b/s`."""
+    open_signs = set(re.findall(r"(?<=[^\W_])[+−/](?=\w)", re.sub(r"\([^()]*\)|\|[^|]*\|", "", symbol)))
+    return SUM if open_signs & {"+", "−"} else PRODUCT if open_signs else ATOM
 
 
 def text(expr: Expr, understood: frozenset[Axis] = frozenset()) -> str:

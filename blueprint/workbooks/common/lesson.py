@@ -144,7 +144,8 @@ def _size_of(size: str | int | tuple[str, int], given: Mapping[str, Any]) -> int
 
 
 def _asked(row: Block) -> Item:
-    return Row(row, "text") if row.axes and row.text else row
+    """Put a text, or a list of texts one below the other, beside its name: Inputs has no columns of responses to stand in."""
+    return Table(row, role="text") if row.axes else Line((row,), "text")
 
 
 def with_vocabulary(draft: Draft) -> Numbers:

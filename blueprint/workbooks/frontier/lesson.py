@@ -217,7 +217,7 @@ def distance(name: str, kl: Block, use: Written) -> Block:
 
 
 def best_of_n(of: Rows, use: Written) -> None:
-    """Draws n responses of the reference and keeps the one of the highest proxy, for each n of a row, (k): exactly, F^n − F_^n.
+    """Draws n responses of the reference and keeps that of the highest proxy, for each n of a row, (k): exactly, F^n − F_below^n.
 
     The KL is below log n − (n − 1)/n, and equal to it where no two responses tie and none is likely. Source: 2401.01879.
     """
@@ -228,7 +228,7 @@ def best_of_n(of: Rows, use: Written) -> None:
     up_to = use.along("best.up_to", (k, o), exp(n[k] * log_up_to[o]))
     under = use.along("best.below", (k, o), where(less(0, below[o]), exp(n[k] * log_below[o]), 0))
     p = use.along("best.p", (k, o), of["order.share"][o] * (up_to[k, o] - under[k, o]))
-    # log((F^n − F_^n)/tie) with F^n taken out, for F^n alone may be smaller than any number that a sheet holds.
+    # log((F^n − F_below^n)/tie) with F^n taken out, for F^n alone may be smaller than any number that a sheet holds.
     worse = use.along("best.worse", (k, o), where(less(0, below[o]), exp(n[k] * (log_below[o] - log_up_to[o])), 0))
     drift = use.along("best.log_ratio", (k, o), n[k] * log_up_to[o] + log(1 - worse[k, o]) - log_tie[o])
     use.along("best.proxy", (k,), Sum(o, p[k, o] * of["down.proxy"][o]))
@@ -309,7 +309,7 @@ MISCONCEPTIONS = (
         ("penalty-added", "The KL is paid for, not earned: it is subtracted.", operation("sub", "add")),
         ("beta-forgotten", "β is forgotten.", without("beta"))),
     *of("best.p",
-        ("ties-forgotten", "Worse draws are forgotten: F_^n is subtracted.",
+        ("ties-forgotten", "Worse draws are forgotten: F_below^n is subtracted.",
          equation(lambda b: b["order.share"][o] * b["best.up_to"][k, o]))),
     *of("best.kl_bound",
         ("log-n-alone", "This is log n: (n − 1)/n is subtracted.", operand("sub"))),

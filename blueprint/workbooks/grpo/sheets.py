@@ -170,8 +170,8 @@ def _odds(rows: Rows, use: Choices) -> Drawn:
     wrong = charts.curve(
         "odds.wrong", ODDS, "A_wrong", "wrong response: −√(p/(1 − p)), by G − ddof", -(p[ODDS] / spread[ODDS])
     )
-    left = charts.curve("odds.right_left", ODDS, "1−p", "right response, not divided", 1 - p[ODDS])
-    under = charts.curve("odds.wrong_left", ODDS, "−p", "wrong response, not divided", -p[ODDS])
+    left = charts.curve("odds.right_left", ODDS, "A_right_raw", "right response, not divided", 1 - p[ODDS])
+    under = charts.curve("odds.wrong_left", ODDS, "A_wrong_raw", "wrong response, not divided", -p[ODDS])
     chart = Chart(
         "Advantage over success rate", "scatter",
         (Series("right", right, p), Series("wrong", wrong, p), Series("right, no std", left, p),
