@@ -74,12 +74,39 @@ def all_means(way: Way) -> Iterator[Labelled]:
         "they are upside down": lambda above, below: Op("div", (below, above)),
         "they are multiplied with the number, not divided by it": lambda above, below: Op("mul", (above, below)),
         "they are means of the means of each response": _of_each_first,
+        "what does not count is in the sum, too": lambda above, below: Op("div", (_unmasked(above, below), below)),
+        "they are over all there is, pads too": _over_all,
+        "they are divided by what does not count": lambda above, below: Op("div", (above, _left_over(below))),
     }
     for says, made in others.items():
         if len(rows) >= SEVERAL:
             yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
         if way.everywhere and rows and len(there) > max(len(rows), SEVERAL - 1):
             yield f"all means otherwise, of whatever: {says}", dict.fromkeys(there, _where(_is_mean, made))
+
+
+def _unmasked(above: Expr, below: Expr) -> Expr:
+    """Returns the sum above a mean without the mask that is counted below."""
+    match above, below:
+        case Reduce("sum", axes, Op("mul", (value, mask))), Reduce("sum", _, counts) if text(mask) == text(counts):
+            return Reduce("sum", axes, value)
+    return above
+
+
+def _over_all(above: Expr, below: Expr) -> Expr:
+    """Returns the mean without its mask, over every place."""
+    made = _unmasked(above, below)
+    for axis in made.axes if isinstance(made, Reduce) and made is not above else ():
+        made = Op("div", (made, Count("size", axis)))
+    return Op("div", (above, below)) if made is above else made
+
+
+def _left_over(below: Expr) -> Expr:
+    """Returns how many do not count, of a sum of those that do."""
+    match below:
+        case Reduce("sum", axes, Ref() as mask):
+            return Reduce("sum", axes, Op("sub", (Constant(1), mask)))
+    return below
 
 
 def _of_each_first(above: Expr, below: Expr) -> Expr:

@@ -170,10 +170,10 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
 
 def _of_a_margin(part: Expr) -> list[Expr]:
     """Returns other gains of a margin in the place of log σ(x): less a hinge, less a square, less an exponential, σ, the margin;
-    and in the place of σ the exponential, the margin, tanh of its half."""
+    and in the place of σ the exponential, the margin, log σ, tanh of its half."""
     match part:
         case Op("div", (Op("exp", (Op("minimum", (x, Constant(0))),)), Op("add", (Constant(1), Op("exp", _))))):  # σ
-            return [exp(x), x, 2 * part - 1]
+            return [exp(x), x, log(part), 2 * part - 1]
         case Op("neg", (Op("add", (Op("maximum", (Constant(0), Op("neg", (x,)))), Op("log", _))),)):
             off = Op("sub", (Constant(1), x))
             hinge, chance = (

@@ -175,6 +175,15 @@ BUGS = {
         "margin.divergence = reverse_kl in rejected.shaped"),
     "one pair more in a sum": Bug("dpo", "trl_dpo/sft", "(logps * mask)[:half].sum()", "(logps * mask)[: half + 1].sum()",
                                   "one response more counts than are chosen"),
+    "a product for a fraction": Bug(
+        "dpo", "trl_dpo/sft", "(logps * mask)[:half].sum() / mask[:half].sum()",
+        "(logps * mask)[:half].sum() * mask[:half].sum()", "it is multiplied with Σ_n n_nll, not divided by it"),
+    "log σ for σ": Bug("dpo", "trl_dpo/alike", "return np.exp(log_sigmoid(x))", "return log_sigmoid(x)", "ln(exp(min(R_w[p], 0))"),
+    "a plain mean everywhere": Bug("ppo", "plain", "np.asarray((values * mask).sum() / mask.sum())", "np.asarray(values.mean())",
+                                   "they are over all there is, pads too"),
+    "clip bounds exchanged": Bug(
+        "grpo", "trl_grpo/dapo", 'ratio.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"])',
+        'ratio.clip(1 - use["epsilon_high"], 1 + use["epsilon_low"])', "loss.clip_low = 0.28, loss.clip_high = 0.2"),
     "e^x for σ": Bug("dpo", "trl_dpo/alike", "return np.exp(log_sigmoid(x))", "return np.exp(x)", "exp(R_w[p]) stands where"),
     "the end of the longer text": Bug(
         "rm", "trl_reward/margin", "return np.asarray((kept * np.arange(kept.shape[1])).argmax(1))",

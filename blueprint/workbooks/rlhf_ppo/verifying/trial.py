@@ -411,7 +411,9 @@ class MinibatchTrial:
         was, quantity = self.lines[name].compared, ALL[name]
         ours = found[was.row]
         if name not in ROWS:
-            return compare_number(name, was.row, was.means, (self._logged(name), float(ours)), was.allowed)
+            both = self._logged(name), float(ours)
+            grown = min(map(abs, both)) / (1 + abs(was.recomputed or 0.0))  # both are rounded to more then
+            return compare_number(name, was.row, was.means, both, was.allowed * max(1.0, grown))
         theirs = np.asarray(self.batch.tensors[name], np.float64)
         largest = np.abs(theirs[np.isfinite(theirs) & self.judge.cells(name)]).max(initial=0.0)
         allowed = max(was.allowed, self.judge.tolerance(quantity) * (1 + float(largest)))
