@@ -30,13 +30,13 @@ def tries(between: Between) -> Iterator[Try]:
             for says, other in _by_deviations(between, own):
                 label = f"{name} is {says}"
                 yield Try(label, between.settings, {"equations": {name: to(row.inside, other)}}, far=True)
-    readers = dict(between.read)
     for row, by in between.read.items():
         yield from _where_read(between, row, by, small, "wherever it is read")
-    for name in made:
-        row = equations.rows[name]
-        reads = {each: equations.reads(equations.rows[each]) for each in between.way}
-        readers[row] = [each for each in between.way if any(block is row for block in reads[each])]
+    readers = {**between.read, **{equations.rows[name]: list[str]() for name in made}}
+    for name in between.way:
+        for row in equations.reads(equations.rows[name]):
+            if row.name in made and row in readers:
+                readers[row].append(name)
     for row, by in readers.items():
         for reader in by if len(by) >= SEVERAL else ():
             yield from _where_read(between, row, [reader], [], f"in {reader} alone")
