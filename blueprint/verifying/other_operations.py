@@ -63,11 +63,13 @@ def factors_of(expr: Expr) -> Iterator[Expr]:
 
 
 def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the first, last, largest, smallest, the root of a mean of squares in the place of a mean, and one without weights."""
+    """Yields the first, last, largest, smallest, the root of a mean of squares in the place of a mean, and one of n + 1 numbers, or
+    without weights."""
     for part in walk(expr):
         match part:
-            case Op("div", (Reduce("sum", axes, body), _)):
-                bodies = [body]
+            case Op("div", (Reduce("sum", axes, body) as above, below)):
+                bodies, more = [body], Op("add", (below, Constant(1)))
+                yield f"it is divided by {text(below)} + 1", put(expr, part, Op("div", (above, more)))
             case Reduce("sum", axes, Op("mul", args)):
                 bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*running(each)}]
                 for body in bodies:  # its weights forgotten

@@ -129,7 +129,9 @@ def asset(name: str) -> str:
     """Returns a text of this room, without the indents, blanks and comments that only its reader needs."""
     text = files("blueprint.web").joinpath("assets", name).read_text(encoding="utf-8")
     lines = filter(None, (_BEHIND.sub("", line.strip()) for line in _COMMENT.sub("", text).splitlines()))
-    return _ZERO.sub(".", _BLANKS.sub(r"\1", "".join(lines))) if name.endswith(".css") else "\n".join(lines)
+    if not name.endswith(".css"):
+        return "\n".join(lines)
+    return _ZERO.sub(".", _BLANKS.sub(r"\1", "".join(lines))).replace(";}", "}")
 
 
 def font() -> str:
