@@ -19,6 +19,7 @@ from blueprint.language import Axis, Block, Values
 from blueprint.language.making import behind_links
 from blueprint.language.packed import Data, Node, Packing, filled
 from blueprint.language.spelling.mathml import STYLE
+from blueprint.language.spelling.text import ATOM, binding_of
 from blueprint.misconceptions.wrong_numbers import Rows
 from blueprint.page.outline import Blueprint, Chart, Listed, Row, Sheet, Step
 from blueprint.page.outline.book import blocks_of, blocks_on
@@ -81,6 +82,7 @@ class Contents:
         return filled(
             name=block.name,
             symbol=self.text(block.symbol),
+            binds=None if (strength := binding_of(block.symbol)) == ATOM else strength,
             meaning=self.text(about.meaning),
             unit=self.text(about.unit),
             source=self.text(about.source),

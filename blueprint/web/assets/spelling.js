@@ -95,13 +95,13 @@ function Spelling(engine) {
     const set = (inner) => letters(inner, understood);
     switch (expr[0]) {
       case "c": return typeof expr[1] === "string" ? word(expr[1]) : [filled(style.digits, [expr[1]]), ATOM];
-      case "r": return [reference(blocks[expr[1]], expr[2], understood), ATOM];
+      case "r": return [reference(blocks[expr[1]], expr[2], understood), blocks[expr[1]].binds || ATOM];
       case "number": return [filled(style.letter, [axes[expr[1]].letter]), ATOM];
       case "size": return [filled(style.size, [axes[expr[1]].letter]), ATOM];
       case "changes": return style.changes;
       case "sum": case "max": {
-        const over = expr[1].map((axis) => axes[axis].letter).join(",");
-        return [filled(style.signs[expr[0]], { axes: over, body: set(expr[2])[0] }), BIG];
+        const over = expr[1].map((axis) => axes[axis].letter).join(","), body = set(expr[2]);
+        return [filled(style.signs[expr[0]], { axes: over, body: expr[2][0] === "r" ? bracketed(body, BIG) : body[0] }), BIG];
       }
       case "find": case "match":
         return [filled(style.searches[expr[0]], { axis: axes[expr[1]].letter, among: set(expr[2])[0], value: set(expr[3])[0] }), ANYTHING];
