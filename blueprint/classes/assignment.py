@@ -91,14 +91,14 @@ class Assignment:
         )
 
     def is_alike(self, cell: Cell) -> bool:
-        """Tells whether a cell shows the same number in many variants as in the numbers themselves.
+        """Tells whether a cell shows the same number in many variants, the numbers themselves among them.
 
         So does the bound that clips a ratio. A variant whose ratio is not clipped is drawn again, since a mistake in the
         clip would not show; so in the end everybody has the same number.
         """
         decimals, block = cell.block.about.decimals, self._named[cell.block.name]
-        own, *others = (_shown(values.cell(block, *cell.places), decimals) for values in self._variants)
-        return len(others) > 0 and others.count(own) >= MANY * len(others)
+        shown = [_shown(values.cell(block, *cell.places), decimals) for values in self._variants]
+        return len(shown) > 1 and max(Counter(shown).values()) >= MANY * len(shown)
 
     @cached_property
     def _named(self) -> dict[str, Block]:

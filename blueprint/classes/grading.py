@@ -111,7 +111,9 @@ def _handed_in_twice(key: Key, handed: list[Handed]) -> Iterator[Flag]:
     names = names_of(key)
     for student, files in by_student.items():
         paths = {name: _named_in(name, names) for each in files for name in each.names}
-        others = {name: next(iter(who)) for name, who in paths.items() if len(who) == 1 and student not in who}
+        long = {part: who for part, who in names.items() if len(part) >= LEAST_LETTERS}
+        named = {name: _named_in(name, long) for name, who in paths.items() if student not in who}
+        others = {name: next(iter(who)) for name, who in named.items() if len(who) == 1}
         participants = dict.fromkeys(number for each in files for number in each.participants)
         if len(participants) > 1:
             says = f"handed in by {len(participants)} participants of the platform: {', '.join(participants)}"
@@ -131,8 +133,9 @@ def _handed_in_twice(key: Key, handed: list[Handed]) -> Iterator[Flag]:
             )
 
 
-LEAST_DIGITS = 4
-"""Of a number that says in a path who somebody is; a shorter one may be that of a group, or of an attempt."""
+LEAST_DIGITS = LEAST_LETTERS = 4
+"""Of a number that says in a path who somebody is, a shorter one may be that of a group, or of an attempt; and of a name by which
+another person is told, since `a1` may be an assignment."""
 
 
 def _named_in(path: str, names: Mapping[str, str]) -> set[str]:

@@ -342,7 +342,7 @@ def _status(counts: Counter[str], cells: int) -> Status:
 
 def _why(status: Status, judged: Sequence[Judged], counts: Counter[str], says: str, pasted: bool) -> str:
     share = f"{counts['right'] + counts['carried']} of {len(judged)} cells are right" if len(judged) > 1 else ""
-    ids = dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)
+    ids = sorted({id for each in judged if each.status == "carried" for id in each.came_from})
     parts = [carried_from(ids) if status == "carried" else SAYS.get(status, "no number")]
     parts += [next((each.why for each in judged if each.why), "")]
     parts += [share] if status not in ("right", "carried", "empty") else []

@@ -86,10 +86,10 @@ def _print_run(book: Any, sheet: Any, many: int) -> None:
 
     last, left = len(COLUMNS) + 3, len(COLUMNS) + CHARTS_AWAY
     rows = xl_range_abs(0, 0, HEAD + many - 1, last)
-    charts = xl_range_abs(HEAD, left, HEAD + CHART_ROWS * len(CHARTS) // 2 - 1, left + 2 * CHART_COLUMNS - 1)
+    charts = xl_range_abs(HEAD, left, HEAD + CHART_ROWS * -(-len(CHARTS) // 2) - 1, left + 2 * CHART_COLUMNS - 1)
     book.define_name("Run!_xlnm.Print_Area", f"=Run!{rows},Run!{charts}")  # of several areas print_area knows nothing
     sheet.set_print_scale(PRINTED)
-    sheet.set_h_pagebreaks(range(HEAD + 2 * CHART_ROWS, HEAD + CHART_ROWS * len(CHARTS) // 2, 2 * CHART_ROWS))
+    sheet.set_h_pagebreaks(range(HEAD + 2 * CHART_ROWS, HEAD + CHART_ROWS * -(-len(CHARTS) // 2), 2 * CHART_ROWS))
 
 
 def _write_data(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> None:

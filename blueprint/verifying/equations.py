@@ -103,7 +103,8 @@ class Between:
         found: dict[Block, list[str]] = {}
         for name in self.way:
             for block in self.equations.reads(self.equations.rows[name]):
-                there = self.equations.rows.get(block.name) is block and block.name not in (*self.way, *self.masks)
+                there = self.equations.rows.get(block.name) is block and block not in constant_rows(self.equations)
+                there = there and block.name not in (*self.way, *self.masks)
                 if there and block.axes and not block.text and not block.edges:
                     found.setdefault(block, []).append(name)
         picks = {name for name in self.way if only_picks(self.equations.rows[name])}

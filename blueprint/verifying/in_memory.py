@@ -152,7 +152,8 @@ def _grown(theirs: Array, ours: Array, usual: Array) -> Array:
     """Returns how many times larger numbers are than those for which there is room, at least once: where something is done
     otherwise both may be, and then both are rounded to more."""
     largest = 1 + float(np.abs(usual[np.isfinite(usual)]).max(initial=0.0))
-    return np.asarray(np.maximum(1.0, np.fmin(np.abs(theirs), np.abs(ours)) / largest))
+    times = np.fmin(np.abs(theirs), np.abs(ours)) / largest
+    return np.asarray(np.where(np.isfinite(times), np.maximum(1.0, times), 1.0))
 
 
 def _with_columns_of(ours: Array, largest: Any) -> Array:

@@ -191,8 +191,8 @@ def other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
         axis = part.block.axes[0]
         before, behind = (beside(part, axis, by, Constant(0)) for by in (-1, 1))
         yield "rejected responses count, not chosen ones", put(expr, part, Op("sub", (Constant(1), part)))
-        yield "one response more counts than are chosen", put(expr, part, Op("maximum", (part, before)))
-        yield "one response less counts than are chosen", put(expr, part, Op("mul", (part, behind)))
+        yield "one rejected response counts as chosen, too", put(expr, part, Op("maximum", (part, before)))
+        yield "one chosen response does not count", put(expr, part, Op("mul", (part, behind)))
     sided = [each for each in read(expr) if side is not None and each.block.axes[:1] == side.axes]
     for block in dict.fromkeys(each.block for each in sided if each.block is not side):
         for says, name in (("larger", "maximum"), ("smaller", "minimum")):

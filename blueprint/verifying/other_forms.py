@@ -7,14 +7,14 @@ from blueprint.verifying.equations import Between
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.other_bounds import tries as of_bounds
 from blueprint.verifying.other_factors import tries as of_factors
-from blueprint.verifying.other_norms import tries as of_norms
 from blueprint.verifying.other_order import tries as of_order
 from blueprint.verifying.other_parentheses import tries as of_parentheses
 from blueprint.verifying.other_terms import tries as of_terms
-from blueprint.verifying.other_words import halves, with_one_change
+from blueprint.verifying.other_whitening import tries as of_whitening
+from blueprint.verifying.other_words import half_words, with_one_change
 from blueprint.verifying.substitutes import tries as of_substitutes
 
-FORMS = (of_parentheses, of_order, of_norms, of_bounds, of_factors, of_terms)
+FORMS = (of_parentheses, of_order, of_whitening, of_bounds, of_factors, of_terms)
 """The likelier first."""
 
 
@@ -59,7 +59,7 @@ def of_half_words(
     time: Callable[[], bool] = lambda: True,
 ) -> list[Try]:
     """Returns half of each of some other words: some equations as it has them, and all others as they are."""
-    return list(halves(Between(of, settings, wanted, known), others, time))
+    return list(half_words(Between(of, settings, wanted, known), others, time))
 
 
 def of_other_words(

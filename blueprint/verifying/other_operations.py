@@ -63,8 +63,9 @@ def factors_of(expr: Expr) -> Iterator[Expr]:
 
 
 def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the first, last, largest, smallest, the root of a mean of squares in the place of a mean, and one of n + 1 numbers, or
+    """Yields the first, last, largest, smallest, the root mean square in the place of a mean, and one of n + 1 numbers, or
     without weights."""
+    above_lines = {id(part.args[0]) for part in walk(expr) if isinstance(part, Op) and part.name == "div"}
     for part in walk(expr):
         match part:
             case Op("div", (Reduce("sum", axes, body) as above, below)):
@@ -72,11 +73,11 @@ def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 yield f"it is divided by {text(below)} + 1", put(expr, part, Op("div", (above, more)))
             case Reduce("sum", axes, Op("mul", args)):
                 bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*running(each)}]
-                for body in bodies:  # its weights forgotten
+                for body in [] if id(part) in above_lines else bodies:  # its weights forgotten
                     mean: Expr = Reduce("sum", axes, body)
                     for axis in axes:
                         mean = Op("div", (mean, Count("size", axis)))
-                    yield f"the mean of {text(body)} over all is taken, pads too", put(expr, part, mean)
+                    yield f"the mean of {text(body)} over all is taken, without its weights", put(expr, part, mean)
             case _:
                 continue
         for body in bodies:
@@ -87,8 +88,9 @@ def means(expr: Expr) -> Iterator[tuple[str, Expr]]:
                         Lookup(axes[0], place) if isinstance(i, Position) and i.axis is axes[0] else i for i in body.at
                     )
                     yield f"the {says} of {text(body)} is taken", put(expr, part, Ref(body.block, at))
-            squares = put(part, body, Op("mul", (body, body)))
-            yield f"the root of the mean of squares of {text(body)} is taken", put(expr, part, sqrt(squares))
+            if id(part) not in above_lines:
+                squares = put(part, body, Op("mul", (body, body)))
+                yield f"the root mean square of {text(body)} is taken", put(expr, part, sqrt(squares))
             yield f"the largest of {text(body)} is taken", put(expr, part, Reduce("max", axes, body))
             least = Op("neg", (Reduce("max", axes, Op("neg", (body,))),))
             yield f"the smallest of {text(body)} is taken", put(expr, part, least)

@@ -21,7 +21,7 @@ def tries(between: Between) -> Iterator[Try]:
     equations, masks = between.equations, between.masks
     rows = (equations.rows[name] for name in between.way if name not in masks and not only_picks(equations.rows[name]))
     for row, own in [(row, row.inside) for row in rows if row.axes and row.inside is not None][:MOST_ROWS]:
-        for other in alike(equations, between.wanted[0], row, MOST_OTHERS) if own is not None else ():
+        for other in alike(equations, between.wanted[0], row, MOST_OTHERS):
             if other not in masks:
                 part = Ref(equations.rows[other], tuple(map(Position, row.axes)))
                 label = f"another equation of {meaning_of(equations, row.name)}: {{}}{text(part)} is added"

@@ -9,7 +9,7 @@ As of any two changes some come near a number by chance, so that these take evid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import log2
 
-from blueprint.language import Expr
+from blueprint.language import Expr, text
 from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.constant_rows import equations_apart, in_force
 from blueprint.verifying.equations import Between, changes_of, meaning_of, read_from
@@ -21,7 +21,7 @@ CERTAIN = 10.0
 """So many bits more than it takes to pick one among all must agree."""
 
 
-def halves(between: Between, others: Iterable[Try], time: Callable[[], bool] = lambda: True) -> Iterator[Try]:
+def half_words(between: Between, others: Iterable[Try], time: Callable[[], bool] = lambda: True) -> Iterator[Try]:
     """Yields equations between the rows that are known and those that are wanted, as some other settings have them.
 
     others: other settings, one word each, as a report puts them. time: whether there is time for more.
@@ -33,9 +33,11 @@ def halves(between: Between, others: Iterable[Try], time: Callable[[], bool] = l
         here = [name for name in on_the_way if name in apart] if len(apart) >= HALVES else []
         for name in here:
             label = f"{other.label} in {meaning_of(own, name)} alone"
-            yield Try(label, settings, {"equations": as_there(apart, [name])})
+            yield Try(label, settings, {"equations": as_there(between, apart, [name])})
         if 1 < len(here) < len(apart):
-            yield Try(f"{other.label} in {', '.join(here)} alone", settings, {"equations": as_there(apart, here)})
+            yield Try(
+                f"{other.label} in {', '.join(here)} alone", settings, {"equations": as_there(between, apart, here)}
+            )
 
 
 def with_one_change(between: Between, others: Sequence[Try]) -> list[Try]:
@@ -54,7 +56,8 @@ def with_one_change(between: Between, others: Sequence[Try]) -> list[Try]:
             if both and all(other.settings[key] == settings[key] for key in changes):
                 label = f"{other.label}, and {more.label}"
                 words.append(Try(label, {**other.settings, **changes}))
-                some = as_there(here, [name for name in on_the_way if name in here]) | as_there(moved[more.label], both)
+                first = as_there(between, here, [name for name in on_the_way if name in here])
+                some = first | as_there(between, moved[more.label], both)
                 words.append(Try(f"{label}, in {', '.join(some)} alone", settings, {"equations": some}))
         for name in (each for each in there[other.label].rows if each in only):
             for made in changes_of(there[other.label], name, wanted, of):
@@ -63,10 +66,12 @@ def with_one_change(between: Between, others: Sequence[Try]) -> list[Try]:
     return [each._replace(bits=log2(len(words) + len(found)) + CERTAIN) for each in (*words, *found)]
 
 
-def as_there(apart: Mapping[str, Expr], names: Iterable[str]) -> dict[str, Change]:
+def as_there(between: Between, apart: Mapping[str, Expr], names: Iterable[str]) -> dict[str, Change]:
     """Returns changes of some equations into those that others have, which read rows by their names."""
 
-    def becomes(made: Expr) -> Change:
-        return lambda expr, names: read_from(made, names)
+    def becomes(name: str) -> Change:
+        here = between.equations.rows[name].inside
+        own = "" if here is None else text(here)
+        return lambda expr, names: read_from(apart[name], names) if text(expr) == own else expr
 
-    return {name: becomes(apart[name]) for name in names}
+    return {name: becomes(name) for name in names}

@@ -184,9 +184,8 @@ def _negative(made: Change) -> Change:
 def _bounds_exchanged(way: Way) -> Iterator[Labelled]:
     """Yields every change of an equation that holds something between two bounds; where they then cross, the other one holds."""
     for name in way.rows:
-        row = way.equations.rows[name]
-        own = row.definitions[0].expr
-        if any(other_bound_last(node) is not node for node in walk(own)):
+        own = way.equations.rows[name].inside
+        if own is not None and any(other_bound_last(node) is not node for node in walk(own)):
             for made in changes_of(way.equations, name, (way.wanted,)):
                 label = f"another equation of {meaning_of(way.equations, name)}: {made.says}"
                 yield f"{label}, and where the bounds cross the other holds", {name: _crossing(made.change)}
@@ -229,7 +228,8 @@ def _factor_elsewhere(of: Way) -> Iterator[Labelled]:
         for kept, op, factor in _parts(own := of.equations.rows[name].inside):
             readers = _readers(of, name, factor) if is_setting(factor.block) else []
             for reader in readers:
-                later = of.equations.rows[reader].definitions[0].expr
+                if (later := of.equations.rows[reader].inside) is None:
+                    continue
                 refs = {node.block.name: node for node in walk(later) if isinstance(node, Ref)}
                 for other in (each for each in refs if each in of.equations.rows and each != name):
                     made = to(later, put(later, refs[other], Op(op, (refs[other], factor))))

@@ -85,6 +85,9 @@ class Evidence(Protocol):
     def bits(self, name: str, match: Match | None = None) -> float:
         """Returns how many bits a quantity has that a cause must explain; match: how many one explains that comes nearer."""
 
+    def of_few(self, name: str) -> bool:
+        """Tells whether a quantity that deviates is a share of few."""
+
     def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
         """Returns what a cause comes to where the numbers are others; None where that is not known."""
 
@@ -121,6 +124,10 @@ class OfFile:
         """Returns how many bits the numbers of a quantity have that deviate; match: how many it explains."""
         left = None if match is None else match.made[0].get(name)
         return self.straight[name].bits if left is None else self.straight[name].bits_down_to(left.largest)
+
+    def of_few(self, name: str) -> bool:
+        """Tells whether a quantity is a share of few."""
+        return name in self.straight and self.straight[name].of_few
 
     def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
         """Returns what a cause comes to where the file's numbers are others."""
@@ -218,7 +225,11 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         enough = evidence.bits(name)
         plain = [each for each in here if getattr(each, "found", False) or not getattr(each, "bits", 0.0) > enough]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
-        both = [each for each in both if not _asked(*each, name) > max(enough, evidence.bits(name, each[1]))]
+        both = [
+            each
+            for each in both
+            if not _asked(*each, evidence.of_few(name)) > max(enough, evidence.bits(name, each[1]))
+        ]
         by |= {match.said: each for each, match in both}
         best.add([match for each, match in both if match.rest or not getattr(each, "bits", 0.0)])
         if best.settled():
@@ -234,9 +245,9 @@ LEAST = 3.0
 """So many bits a cause must explain: what is hardly more than rounding moves, many changes bring nearer by chance."""
 
 
-def _asked(each: Any, match: Match, name: str) -> float:
+def _asked(each: Any, match: Match, of_few: bool) -> float:
     """Returns how many bits a cause must explain; a share of few that differs in some files alone has never as many."""
-    by_chance = match.rank == OF_SOME_FILES and any(of[name].of_few for of in match.made if name in of)
+    by_chance = match.rank == OF_SOME_FILES and of_few
     return float("inf") if by_chance else max(LEAST, float(getattr(each, "bits", 0.0)))
 
 
@@ -431,6 +442,10 @@ class OfStep:
             return sum(file.bits(name) for file in files)
         parts = [replace(match, made=(made,)) for made in match.made[: len(files)]]
         return sum(file.bits(name, part) for file, part in zip(files, parts, strict=True))
+
+    def of_few(self, name: str) -> bool:
+        """Tells whether a quantity is a share of few in a file in which it differs."""
+        return any(self._files[id(of)].of_few(name) for of in (self.here, *self.where))
 
     def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
         """Returns what a cause comes to where the numbers of the first file in which a quantity differs are others."""

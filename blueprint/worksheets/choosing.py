@@ -256,7 +256,7 @@ class Chooser:
     def _derived(self, count: int, refused: set[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
         """Chooses along the derivation that a kind names: a cell of each step first, then another one of each, and so on.
 
-        What has the same answer for everybody comes after all others.
+        What has the same answer for everybody comes after the other cells of its step.
         """
         found: list[Cell] = []
         gone: set[Cell] = set()

@@ -154,7 +154,7 @@ BUGS = {
         "kl.place = reward, and kl.estimator = k1, in kl_old.in_reward, kl_old.chosen alone"),
     "one mean KL of all positions": Bug(
         "grpo", "trl_grpo/grpo", 'loss = loss + use["beta"] * to_reference', 'loss = loss + (use["beta"] * to_reference).mean()',
-        "over all is taken, pads too"),
+        "over all is taken, without its weights"),
     "the advantages of transposed groups": Bug(
         "grpo", "trl_grpo/sequence", 'self.advantages(rewards.reshape(-1, use["num_generations"]), use).ravel()',
         'self.advantages(rewards.reshape(use["num_generations"], -1).T, use).ravel()',
@@ -174,7 +174,7 @@ BUGS = {
         "dpo", "trl_dpo/shared", "a, c = np.log(2) + log_sigmoid(a), np.log(2) + log_sigmoid(c)", "a = np.log(2) + log_sigmoid(a)",
         "margin.divergence = reverse_kl in rejected.shaped"),
     "one pair more in a sum": Bug("dpo", "trl_dpo/sft", "(logps * mask)[:half].sum()", "(logps * mask)[: half + 1].sum()",
-                                  "one response more counts than are chosen"),
+                                  "one rejected response counts as chosen, too"),
     "a product for a fraction": Bug(
         "dpo", "trl_dpo/sft", "(logps * mask)[:half].sum() / mask[:half].sum()",
         "(logps * mask)[:half].sum() * mask[:half].sum()", "it is multiplied with Σ_n n_nll, not divided by it"),

@@ -287,7 +287,7 @@ SLIPS: Mistakes = {
             lambda b: Reduce("max", (t,), Op("where", (less(0, b["text.there"][n, t]), b["head"][n, t], BELOW))))}}),
         ("the score read where the other text of the pair ends", {"equations": {"score": equation(
             lambda b: Reduce("sum", (t,), Op("mul", (of_other_side(b["read.here"][n, t], n), b["head"][n, t]))))}}),
-        *((f"the score read where the {which} text of the pair ends, of both", {"equations": {"read.here": equation(
+        *((f"the score read where the {which} text of the pair ends", {"equations": {"read.here": equation(
             partial(_end_of_both, name))}}) for which, name in (("longer", "maximum"), ("shorter", "minimum"))),
     ),
     "accuracy": (

@@ -129,7 +129,7 @@ def tries(
     if name == "total_loss":
         yield list(of_joined(settings))
     if name == "advantages":
-        yield [*of_other_rows(settings), *_other_groups(whole or batch, settings)]
+        yield [*of_other_rows(settings, [*map(int, (whole or batch).sizes)]), *_other_groups(whole or batch, settings)]
     yield list(INSTEAD.of_presets(settings, read))
     if told:  # few, so that there is time for them before two at a time
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
@@ -149,7 +149,7 @@ def tries(
     if name == "total_loss":  # a mean in NumPy or torch that no mask is multiplied with
         yield [each._replace(label=f"{each.label}, {PADS}", ways={"mask": "all"}) for each in pairs]
     if told:
-        words = (each for each in read if isinstance(settings[each], str))
+        words = (each for each in GRPO if each in read and isinstance(settings[each], str))
         others = [INSTEAD.changed(settings, {key: word}) for key in words for word in INSTEAD.values(settings, key)]
         yield of_half_words(EQUATIONS, others, settings, MADE[name], _known(name))
         yield of_other_words(EQUATIONS, others, settings, MADE[name], _known(name))

@@ -7,7 +7,7 @@ to each token's loss, and the sum is averaged once: the definitions average both
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -160,19 +160,27 @@ OF_FILE = {
 def of_each_file(own: Array, mask: Array, word: str) -> Array:
     """Returns the advantages of a file less their mean over it, or whitened by it, as where each rank takes its own."""
     of_tokens, divided = OF_FILE[word]
-    some = own[mask] if of_tokens else own.sum(axis=1) / np.maximum(1, mask.sum(axis=1))
+    there = mask.any(axis=1)
+    if not there.any():
+        return own
+    of_responses = np.where(mask, own, 0.0).sum(axis=1)[there] / mask.sum(axis=1)[there]
+    some = own[mask] if of_tokens else of_responses
     spread = some.std(ddof=1) if divided and len(some) > 1 else 1.0
     with np.errstate(divide="ignore", invalid="ignore"):  # of equal ones
         return np.asarray(np.where(mask, (own - some.mean()) / spread, 0.0))
 
 
-def of_other_rows(settings: Settings) -> Iterator[Try]:
-    """Yields rewards, then advantages, that are those of other responses; or that each file makes of its own."""
+def of_other_rows(settings: Settings, sizes: Sequence[int]) -> Iterator[Try]:
+    """Yields rewards, then advantages, that are those of other responses; or that each file makes of its own.
+
+    sizes: how many responses each group has.
+    """
     for says, rows in ROWS.items():
         yield Try(f"the advantage {says}", settings, {"rows_given": rows})
         if "rollout" in says:  # within a group it is the same
             yield Try(f"the reward {says}", settings, {"rows_read": rows})
-    both = {"groups": ("interleaved", 0), "rows_given": _transposed}
-    yield Try("the advantages of interleaved groups, laid out one group after the other", settings, both)
+    if len({*sizes}) == 1 and len(sizes) > 1:
+        both = {"groups": ("interleaved", 0), "rows_given": _transposed}
+        yield Try("the advantages of interleaved groups, laid out one group after the other", settings, both)
     for says in OF_FILE:
         yield Try(f"advantages {says} over each file", settings, {"of_file": says})

@@ -204,8 +204,8 @@ class MinibatchTrial:
     been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
     there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
     to, of the file's own rows before it, where it agreed. moved: the rollout with other numbers; elsewhere: how that is computed.
-    files: all files of the step, this one among them; none where it is alone. listed: by quantity how many causes there are, where
-    all of them were listed.
+    files: all files of the step, this one among them; none where it is alone. listed: by quantity that was searched how many causes
+    there are, as far as they were listed, and one more where not all were.
     """
 
     lines: Mapping[str, Line]
@@ -289,8 +289,7 @@ class MinibatchTrial:
             here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)  # of a number the search itself stops there
             yield [*(each for each in here if few is None or few.allows(each, name)), *told]
-        if time():
-            self.listed[name] = known
+        self.listed[name] = known if time() else known + 1  # at least one more is not listed
 
     def limit(self, name: str) -> int:
         """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
@@ -413,7 +412,9 @@ class MinibatchTrial:
         if name not in ROWS:
             both = self._logged(name), float(ours)
             grown = min(map(abs, both)) / (1 + abs(was.recomputed or 0.0))  # both are rounded to more then
-            return compare_number(name, was.row, was.means, both, was.allowed * max(1.0, grown))
+            return compare_number(
+                name, was.row, was.means, both, was.allowed * (max(1.0, grown) if np.isfinite(grown) else 1)
+            )
         theirs = np.asarray(self.batch.tensors[name], np.float64)
         largest = np.abs(theirs[np.isfinite(theirs) & self.judge.cells(name)]).max(initial=0.0)
         allowed = max(was.allowed, self.judge.tolerance(quantity) * (1 + float(largest)))

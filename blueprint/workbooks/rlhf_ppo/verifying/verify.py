@@ -207,7 +207,7 @@ def _untried(trials: Sequence[MinibatchTrial], first: StepLine) -> Iterator[str]
     assert first.first is not None
     at = next(each for each in trials if each.batch is first.first[1])
     tried = at.limit(first.name)
-    if tried < at.listed.get(first.name, tried + 1):
+    if tried < at.listed.get(first.name, 0):
         yield (
             f"the {tried:,} likeliest changes that lead to {first.line.called} were tried: all others would take "
             "too long on a file of this size; a dump of fewer responses would allow them"

@@ -20,10 +20,10 @@ def tries(between: Between) -> Iterator[Try]:
     """Yields such causes between the rows that are known and those that are wanted: of a row as it is made, of one that is known
     wherever it is read, then of either in one of those that read it alone."""
     equations, small = between.equations, _small(between.equations, between.settings)
-    made = [name for name in between.way if _may_be_normalised(between, name)]
+    made = [name for name in between.way if _may_be_whitened(between, name)]
     for name in made:
         row, own = equations.rows[name], plain_of(equations, name)
-        for says, other in _normalised(between, row, own, small) if own is not None else ():
+        for says, other in _whitened_or_centred(between, row, own, small) if own is not None else ():
             label = f"{name} is {says}"
             yield Try(label, between.settings, {"equations": {name: to(row.inside, other)}})
         if own is not None:
@@ -42,7 +42,7 @@ def tries(between: Between) -> Iterator[Try]:
             yield from _where_read(between, row, [reader], [], f"in {reader} alone")
 
 
-def _may_be_normalised(between: Between, name: str) -> bool:
+def _may_be_whitened(between: Between, name: str) -> bool:
     """Tells whether a row has an equation that is mathematics, and no recursion."""
     row = between.equations.rows[name]
     own = any(each is row for each in between.equations.reads(row))
@@ -51,7 +51,7 @@ def _may_be_normalised(between: Between, name: str) -> bool:
 
 def _where_read(between: Between, row: Block, readers: list[str], small: list[Block], where: str) -> Iterator[Try]:
     """Yields some rows that read another one otherwise."""
-    for says, made in _normalised(between, row, Ref(row, tuple(map(Position, row.axes))), small):
+    for says, made in _whitened_or_centred(between, row, Ref(row, tuple(map(Position, row.axes))), small):
         change = instead(row, another_row(row, row.axes, made))
         label = f"{row.name} is {says}, {where}"
         yield Try(label, between.settings, {"equations": dict.fromkeys(readers, change)})
@@ -59,7 +59,7 @@ def _where_read(between: Between, row: Block, readers: list[str], small: list[Bl
 
 def _by_deviations(between: Between, own: Expr) -> Iterator[tuple[str, Expr]]:
     """Yields an equation divided by the deviation of a row that is known, by which all that is made of it may be divided."""
-    rows = (between.equations.rows[each] for each in between.known if each in between.equations.rows)
+    rows = (between.equations.rows[each] for each in sorted(between.known) if each in between.equations.rows)
     for row in (each for each in rows if each.axes and each.name not in between.masks):
         mask = _mask_of(between, row)
         for of_n, spread in _moments(row, Ref(row, tuple(map(Position, row.axes))), mask).spread.items():
@@ -89,7 +89,7 @@ class Moments(NamedTuple):
     spread: Mapping[str, Ref]
 
 
-def _normalised(between: Between, row: Block, own: Expr, small: list[Block]) -> Iterator[tuple[str, Expr]]:
+def _whitened_or_centred(between: Between, row: Block, own: Expr, small: list[Block]) -> Iterator[tuple[str, Expr]]:
     """Yields what is centred, whitened, or divided by its deviation, of a row with its equation.
 
     small: what may be added to a deviation.
