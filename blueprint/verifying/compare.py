@@ -114,10 +114,11 @@ class Compared:
     @property
     def of_few(self) -> bool:
         """Whether it is a share of few, as an accuracy of four pairs is, which has five values."""
-        both = [float(each) for each in (self.logged, self.recomputed) if each is not None and 0 <= each <= 1]
-        near = [Fraction(each).limit_denominator(FEW) for each in both]
-        apart = max((abs(each - share) for each, share in zip(both, near, strict=True)), default=1.0)
-        return len(both) == len((self.logged, self.recomputed)) and apart <= NO_SHARE and max(near) > NO_SHARE
+        if self.logged is None or self.recomputed is None:
+            return False
+        both = float(self.logged), float(self.recomputed)
+        shares = all(0 <= each <= 1 and abs(each - Fraction(each).limit_denominator(FEW)) <= NO_SHARE for each in both)
+        return shares and max(both) > NO_SHARE  # numbers near 0 are shares of anything
 
     @property
     def rounding(self) -> float:

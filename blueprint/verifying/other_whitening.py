@@ -13,8 +13,6 @@ from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import Between, another_row, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
-SEVERAL = 2
-
 
 def tries(between: Between) -> Iterator[Try]:
     """Yields such causes between the rows that are known and those that are wanted: of a row as it is made, of one that is known
@@ -38,7 +36,7 @@ def tries(between: Between) -> Iterator[Try]:
             if row.name in made and row in readers:
                 readers[row].append(name)
     for row, by in readers.items():
-        for reader in by if len(by) >= SEVERAL else ():
+        for reader in by if len(by) > 1 else ():
             yield from _where_read(between, row, [reader], [], f"in {reader} alone")
 
 
