@@ -129,7 +129,7 @@ MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
     "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps",
-    "dumps.formats.files", "dumps.own_kind", "dumps.read",
+    "dumps.formats.open_and_save", "dumps.own_kind", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate",
     "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.recurrence", "language.schedule",

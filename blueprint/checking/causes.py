@@ -15,8 +15,8 @@ from enum import Enum
 
 import numpy as np
 
+from blueprint.checking.checked_file import Checked
 from blueprint.checking.deviations import Deviation
-from blueprint.checking.files import Checked
 from blueprint.language import Array, NotationError, Values
 from blueprint.misconceptions import Arrays, Rows, Shown, diagnose, misconceptions_of, wrong_values
 from blueprint.page.grid import Along

@@ -11,6 +11,7 @@ from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from blueprint.checking.causes import Roots, cause_of, likely, likely_answer
+from blueprint.checking.checked_file import Checked
 from blueprint.checking.deviations import (
     CHECKS,
     TOLERANCES,
@@ -28,7 +29,6 @@ from blueprint.checking.deviations import (
     widened,
     with_repeats,
 )
-from blueprint.checking.files import Checked
 from blueprint.checking.recomputed import OfPage, Recomputed, of_page, recomputed, values_of
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis

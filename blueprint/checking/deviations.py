@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.checking.files import At, Checked
+from blueprint.checking.checked_file import At, Checked
 from blueprint.language import Array
 from blueprint.page.grid import defined_name
 from blueprint.page.parse_cell import is_error

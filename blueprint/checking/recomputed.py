@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from blueprint.checking.checked_file import Checked, printed_value
 from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, carried, compare, widened
-from blueprint.checking.files import Checked, printed_value
 from blueprint.language import Array, Block
 from blueprint.language.schedule import read_by
 from blueprint.page.digits import same_print

@@ -6,8 +6,8 @@ from math import isfinite, isnan
 from typing import Any
 
 from blueprint.checking.causes import Cause
+from blueprint.checking.checked_file import Checked
 from blueprint.checking.deviations import Answer, Deviation
-from blueprint.checking.files import Checked
 from blueprint.checking.recomputed import OfPage, Values
 from blueprint.quoting import table, unquoted
 

@@ -27,8 +27,9 @@ import numpy as np
 from blueprint import interrupted
 from blueprint.book import Book
 from blueprint.classes import ClassError
-from blueprint.classes.assignment import RULES, Answers, Assignment, Drawn, Draws, Finding, Refused, same_for_all
+from blueprint.classes.assignment import Assignment
 from blueprint.classes.csv_cells import save_csv
+from blueprint.classes.draws import RULES, Answers, Drawn, Draws, Finding, Refused, same_for_all
 from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.roster import Student

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from blueprint.classes.assignment import RULES, Answers, Assignment, Preview, preview
+from blueprint.classes.assignment import Assignment
+from blueprint.classes.draws import RULES, Answers, Preview, preview
 from blueprint.classes.making import (
     KEY,
     MANIFEST,

@@ -17,7 +17,8 @@ from pydantic_core import ErrorDetails
 from blueprint.inputs.catalogue import OFF, UnknownPreset
 from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
 from blueprint.inputs.level import Draft, Level, Numbers, Settings, Values
-from blueprint.inputs.toml_file import Source, leaves, overridden, read, scalar, tables_of
+from blueprint.inputs.overrides import overridden
+from blueprint.inputs.toml_file import Source, leaves, read, scalar, tables_of
 from blueprint.workbooks.registry import kind_of, kind_of_level, kinds, level_of
 
 _EXPECTED = {

@@ -1,4 +1,4 @@
-"""Numbers files as TOML: how values are spelled, how a file is read, built in or the user's own, and overrides laid over it."""
+"""Numbers files as TOML: how values are spelled, and how a file is read, built in or the user's own."""
 
 import json
 import tomllib
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.files import content_of
-from blueprint.inputs.errors import NumbersError, name_of, nearest, shown, suggestion
+from blueprint.inputs.errors import NumbersError, name_of, nearest, suggestion
+from blueprint.inputs.overrides import overridden, plain, write_key
 from blueprint.quoting import printable, unquoted
 from blueprint.scenarios import PREFIX, scenarios
 from blueprint.workbooks.registry import built_in_file, kinds
@@ -190,23 +191,8 @@ def tables_of(tables: Mapping[str, Any]) -> Source:
     """
     raw: dict[str, Any] = {}
     for key, value in tables.items():
-        _write(raw, str(key), _plain(str(key), value))
+        write_key(raw, str(key), plain(str(key), value))
     return Source("mine", False, raw, "given as tables")
-
-
-def _plain(key: str, value: Any) -> Any:
-    """Return a value as TOML has it: arrays as lists, numpy's numbers as Python's."""
-    match (
-        value.tolist() if hasattr(value, "tolist") else value
-    ):  # an array of numpy, torch or pandas, or a number of theirs
-        case Mapping() as table:
-            return {str(name): _plain(f"{key}.{name}", each) for name, each in table.items()}
-        case list() | tuple() as several:
-            return [_plain(key, each) for each in several]
-        case str() | bool() | int() | float() as one:
-            return one
-    found = "nothing" if value is None else type(value).__name__
-    raise NumbersError(f"{unquoted(key)}: found {found}, expected a number, a word, a list or a table.")
 
 
 _UNREADABLE: dict[type[Exception], str] = {
@@ -251,50 +237,3 @@ def _is_utf16(data: bytes) -> bool:
     """Tell UTF-16 by its mark or, without one, by what it makes of plain letters: of every two bytes one is 0."""
     halves = data[:_LOOKED_AT:2], data[1:_LOOKED_AT:2]
     return data.startswith(_UTF16_MARKS) or any(half.count(0) > len(half) / 2 for half in halves)
-
-
-def overridden(raw: dict[str, Any], overrides: Mapping[str, Any] | Sequence[str]) -> list[str]:
-    """Write overrides such as `ppo.kl_coef=0.2` into the tables `raw`, and return the keys they named.
-
-    A right side that is not a TOML value is taken as a bare string: `ppo.kl_estimator=k2`. Later ones win. In a mapping
-    it may be a number, a list or an array, too.
-
-    Raises:
-        NumbersError: if there is no `=`, or the key goes through something that is not a table.
-    """
-    several = [overrides] if isinstance(overrides, str) else overrides
-    pairs = several.items() if isinstance(several, Mapping) else map(_pair, several)
-    return [
-        _write(raw, key.strip(), _value(each) if isinstance(each, str) else _plain(key, each)) for key, each in pairs
-    ]
-
-
-def _pair(override: str) -> tuple[str, str]:
-    key, equals, text = override.partition("=")
-    if not equals or not key.strip():
-        raise NumbersError(
-            f"override {shown(override)}: expected a key, an equals sign and a value, as in ppo.kl_coef=0.2."
-        )
-    return key, text
-
-
-def _value(text: str) -> object:
-    try:
-        match tomllib.loads(f"value = {text}"):
-            case {"value": value, **others} if not others:  # a second line could bring a second key
-                return value
-    except (ValueError, RecursionError):
-        pass
-    return text.strip()
-
-
-def _write(raw: dict[str, Any], key: str, value: object) -> str:
-    *tables, last = key.split(".")
-    table: Any = raw
-    for depth, name in enumerate(tables, start=1):
-        table = table.setdefault(name, {})
-        if not isinstance(table, dict):
-            value_key = unquoted(".".join(tables[:depth]))
-            raise NumbersError(f"{unquoted(key)}: {value_key} is one value, not a table; override all of {value_key}.")
-    table[last] = value
-    return key

@@ -120,3 +120,19 @@ def join(letter: str, meaning: str, *parts: Axis) -> Axis:
     """
     require(len(set(parts)) == len(parts), f"{letter} joins an axis to itself: give each part a letter of its own")
     return Axis(letter, meaning, parts=parts)
+
+
+def check_size(axis: Axis, size: object) -> None:
+    """Raises NotationError where an axis cannot have so many members."""
+    require(
+        type(size) is int and size >= 0,
+        f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more",
+    )
+
+
+def check_axes(name: str, axes: object) -> None:
+    """Raises NotationError where a block cannot run along what it is given as its axes."""
+    if not isinstance(axes, tuple) or not all(isinstance(axis, Axis) for axis in axes):
+        raise NotationError(f"{name}: its axes are a tuple of letters, such as (n, t) or (t,), not {axes!r}")
+    if len(set(axes)) < len(axes):
+        raise NotationError(f"{name} runs along one axis twice: give the second a letter of its own, t.alias('u')")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from blueprint.language.axes import Axis, Edge, End, NotationError, Position
+from blueprint.language.axes import Axis, Edge, End, NotationError, Position, check_axes
 from blueprint.language.nodes import Arithmetic, Constant, Expr, Find, Index, Lookup, Op, Operand, Ref, wrap
 from blueprint.language.trees import (
     bound_axes,
@@ -72,10 +72,7 @@ class Block(Arithmetic):
             raise NotationError(
                 f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c"
             )
-        if not isinstance(axes, tuple) or not all(isinstance(axis, Axis) for axis in axes):
-            raise NotationError(f"{name}: its axes are a tuple of letters, such as (n, t) or (t,), not {axes!r}")
-        if len(set(axes)) < len(axes):
-            raise NotationError(f"{name} runs along one axis twice: give the second a letter of its own, t.alias('u')")
+        check_axes(name, axes)
         self.name, self.axes, self.about, self.typed, self.link = name, axes, about, typed, link
         self.text = self.limit = False
         self.edges: set[tuple[Axis, int]] = set()

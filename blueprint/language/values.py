@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.language import nodes, trees
-from blueprint.language.axes import Axis, Edge, NotationError, Position, require
+from blueprint.language.axes import Axis, Edge, NotationError, Position, check_size, require
 from blueprint.language.blocks import Block
 
 Array = npt.NDArray[Any]
@@ -68,8 +68,7 @@ class Values:
 
     def __init__(self, sizes: Mapping[Axis, int], beyond: bool = False):
         for axis, size in sizes.items():
-            if type(size) is not int or size < 0:
-                raise NotationError(f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more")
+            check_size(axis, size)
         self.sizes, self.beyond = dict(sizes), beyond
         self._members: dict[Axis, int] = {}
         self.arrays: dict[Block, Array] = {}

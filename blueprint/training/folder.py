@@ -114,6 +114,15 @@ class Folder:
             )
             expected = end
 
+    def finished(self) -> tuple[RunNumbers, Arrays, list[Stretch]]:
+        """Returns the numbers, the models learned before and the iterations. Raises RunError where there is none of the last."""
+        numbers, models, stretches = self.numbers(), self.models(), [*self.stretches()]
+        if models is None or not stretches:
+            raise RunError(
+                f"{self.path} holds a run that has no finished iteration: blueprint run {self.path} goes on with it"
+            )
+        return numbers, models, stretches
+
 
 def _flat(tables: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Returns every value of nested tables by its dotted key."""

@@ -224,10 +224,7 @@ def _threads_for(runs: int) -> Iterator[None]:
 def opened(folder: Path, device: str = "cpu") -> Run:
     """Reads a run from its folder, as far as it has come. Raises RunError where it has not begun or is damaged."""
     _check_device(device)
-    kept = Folder(folder)
-    numbers, arrays, stretches = kept.numbers(), kept.models(), [*kept.stretches()]
-    if arrays is None or not stretches:
-        raise RunError(f"{folder} holds a run that has no finished iteration: blueprint run {folder} goes on with it")
+    numbers, arrays, stretches = Folder(folder).finished()
     return Run(numbers, models_in(arrays, device), stretches, device)
 
 

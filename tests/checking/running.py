@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from blueprint.checking import Checked
+from blueprint.checking.checked_file import compute_together
 from blueprint.checking.checker import check
-from blueprint.checking.files import compute_together
 from blueprint.checking.verdicts import Verdict
 from blueprint.page.read import Found
 from tests.commands import run_command

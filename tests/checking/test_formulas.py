@@ -18,7 +18,7 @@ from openpyxl.utils import get_column_letter
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
-from blueprint.checking.files import ANOTHER_VERSION, Compared, against_fresh, formulas_of
+from blueprint.checking.checked_file import ANOTHER_VERSION, Compared, against_fresh, formulas_of
 from blueprint.page.grid import ONE_PAGE, is_of_one_page
 from blueprint.page.read import Opened
 from blueprint.page.saved_file import Written

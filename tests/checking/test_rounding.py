@@ -22,7 +22,7 @@ from tests.page.workshop import made
 from tests.replayed import window_book
 
 if TYPE_CHECKING:
-    from blueprint.checking.files import Checked
+    from blueprint.checking.checked_file import Checked
 
 Typed = dict[str, float]
 LARGE: dict[str, tuple[Callable[[], Book], Typed]] = {

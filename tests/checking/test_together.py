@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.checking import Checked, compute_together
-from blueprint.checking.files import differing, stands
+from blueprint.checking.checked_file import differing, stands
 from blueprint.page.engine import Others, alike_apart, with_ironcalc
 from blueprint.page.read import Opened
 from tests.page.workshop import save_made
@@ -79,6 +79,6 @@ def test_what_the_engine_cannot_compute_together_it_computes_alone(
 
     path = save_made(tmp_path / "one.xlsx", numbers="kl-controller")
     files = [Checked(path), Checked(path)]
-    monkeypatch.setattr("blueprint.checking.files.alike_apart", stopped)
+    monkeypatch.setattr("blueprint.checking.checked_file.alike_apart", stopped)
     compute_together(files, ThreadPoolExecutor(1))
     assert [file.computed for file in files] == [with_ironcalc(path)] * 2

@@ -2,7 +2,8 @@
 
 import pytest
 
-from blueprint.classes.assignment import Assignment, Draws, Finding, always
+from blueprint.classes.assignment import Assignment
+from blueprint.classes.draws import Draws, Finding, always
 from blueprint.inputs import given, load, tables_of, toml_of
 from tests.page.workshop import MAINS
 

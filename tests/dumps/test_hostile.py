@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from blueprint.dumps import MinibatchError, Raw, read_minibatch, save
-from blueprint.dumps.formats import files, npz_safetensors_torch
+from blueprint.dumps.formats import npz_safetensors_torch, open_and_save
 from blueprint.dumps.formats.raw import LARGEST_TENSOR
 from tests.dumps.crafted import answered, f32, npz, npz_with, safetensors, table
 
@@ -141,16 +141,16 @@ def test_a_file_that_is_written_to_while_it_is_read(
 ) -> None:
     path = tmp_path / f"run.{ending}"
     save(path, {"logprobs_old": -np.ones((2, 3))})
-    name = files.format_of(path)
-    read = files.READERS[name]
+    name = open_and_save.format_of(path)
+    read = open_and_save.READERS[name]
 
     def interfering(path: Path, into: Raw, head_only: bool) -> None:
         read(path, into, head_only)
         path.write_bytes(path.read_bytes() + b" ")
 
-    monkeypatch.setitem(files.READERS, name, interfering)
+    monkeypatch.setitem(open_and_save.READERS, name, interfering)
     with pytest.raises(MinibatchError) as refused:
-        files.open_raw(path)
+        open_and_save.open_raw(path)
     assert str(refused.value) == (
         f"{path}: it was written to while it was read; wait until it is whole, and read it again."
     )

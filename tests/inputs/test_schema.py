@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from blueprint.inputs import OFF, NumbersError, Setting, load, names, read, schema_of, toml_of
 from blueprint.inputs.load import level_named
-from blueprint.inputs.toml_file import overridden
+from blueprint.inputs.overrides import overridden
 from blueprint.inputs.write import level_schema
 from blueprint.workbooks.rlhf_ppo.draw import LIMITS
 from tests.inputs.test_written import CASES

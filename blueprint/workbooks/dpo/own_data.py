@@ -19,7 +19,7 @@ from blueprint.workbooks.common.own_data.cells_and_tokens import (
     written_of,
 )
 from blueprint.workbooks.common.own_data.chosen_and_rejected import Pair, pair_of
-from blueprint.workbooks.common.own_data.files import Own, Record, heading, own_file, table_beside
+from blueprint.workbooks.common.own_data.table_file import Own, Record, heading, own_file, table_beside
 from blueprint.workbooks.dpo.schema import BY_RESPONSE, MOST_PAIRS, PER
 
 TABLE = table_beside(__file__)

@@ -23,7 +23,7 @@ from blueprint.workbooks.common.own_data.cells_and_tokens import (
     within,
     written_of,
 )
-from blueprint.workbooks.common.own_data.files import (
+from blueprint.workbooks.common.own_data.table_file import (
     Record,
     asked_for,
     check_needed,

@@ -20,7 +20,7 @@ from blueprint.workbooks.common.own_data.cells_and_tokens import (
     within,
 )
 from blueprint.workbooks.common.own_data.chosen_and_rejected import pair_of
-from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
+from blueprint.workbooks.common.own_data.table_file import Record, own_file, table_beside
 from blueprint.workbooks.reward_model.schema import MOST_PAIRS, MOST_RESPONSES
 
 SIDES = ("chosen", "rejected")

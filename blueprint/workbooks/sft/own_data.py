@@ -17,7 +17,7 @@ from blueprint.workbooks.common.own_data.cells_and_tokens import (
     vocabulary_of,
     within,
 )
-from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
+from blueprint.workbooks.common.own_data.table_file import Record, own_file, table_beside
 
 TABLE = table_beside(__file__)
 BUILT_IN, EMBEDDING, HIDDEN = "sft", 3, 4

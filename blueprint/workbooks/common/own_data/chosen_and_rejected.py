@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from blueprint.inputs import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.own_data.cells_and_tokens import listed, text_of, tokens_of
-from blueprint.workbooks.common.own_data.files import Record
+from blueprint.workbooks.common.own_data.table_file import Record
 
 ASSISTANT = "\n\nAssistant:"
 """What stands before each answer in the transcripts of Anthropic/hh-rlhf."""
