@@ -130,7 +130,15 @@ class Contents:
             "start": axis.start,
             "size": self.values.size(axis),
             "words": [self.member(axis, place) for place in range(self.values.size(axis))],
+            **filled(heads=self.heads(axis)),
         }
+
+    def heads(self, axis: Axis) -> list[str] | None:
+        """Returns what stands above the groups of an axis on the sheets, of the axis whose groups one chooses from."""
+        if axis not in (sheet.across[0] for sheet in self.outline.sheets if len(sheet.across) > 1):
+            return None
+        numbered = [f"{axis.meaning} {place + axis.start}" for place in range(self.values.size(axis))]
+        return [*self.outline.heads.get(axis, numbered)]
 
     def member(self, axis: Axis, place: int) -> str:
         """Returns what a member is called: a word, or a letter with its number."""

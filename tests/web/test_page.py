@@ -44,17 +44,26 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
     page = opened(page_text("default"))
     assert page.is_visible("#overview")
     shown = page.inner_text("#overview")
-    for number in ("−0.0519", "0.1766", "0.0192", "0.581", "✂", "1 of 2"):
+    for number in ("−0.0519", "0.1766", "0.0192", "0.581", "✂", "episode 1; means go over all 2"):
         assert number in shown, number
     assert page.locator("#overview caption").count() == 5
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (1366, 768), (1440, 900), (1920, 1080)])
+def test_the_whole_loss_stands_on_one_screen(opened: Opened, width: int, height: int) -> None:
+    page = opened(page_text("default"), viewport={"width": width, "height": height})
+    panels = [box.bounding_box() for box in page.locator("#overview .box").all()]
+    assert len({panel["y"] for panel in panels}) == 1  # side by side
+    loss = page.locator("#overview .tile.all").bounding_box()
+    assert loss["y"] + loss["height"] <= height
 
 
 @pytest.mark.parametrize(
     ("numbers", "shown"),
     {
-        "grpo": ("response 4", "−0.866", "mean", "prompt 3"),  # a group of four, and a tile for each prompt
+        "grpo": ("1: prompt 1, response 1; means go over all 12", "response 4", "−0.866", "mean", "prompt 3"),  # a group of four, and a tile for each prompt
         "dpo": ("−6.297", "−3.898", "0.524", "π_ref: rejected"),  # both sides of the pair, and its margin
-        "sft": ("1 of 2",),
+        "sft": ("text 1; means go over all 2",),
         "optimum": ("0.715", "0.5892"),
         "frontier": ("0.381", "0.7511"),
         "value-iteration": ("0.90", "what it is worth to choose"),

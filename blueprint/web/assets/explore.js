@@ -50,7 +50,7 @@ function drawSheet() {
   }, each.title)));
   const folds = sheet.sections.some((section) => section.items.some((item) => item.fold));
   if (folds) element("sheets").append(make("button", { "aria-pressed": String(state.all), class: "fold", onclick: () => { state.all = !state.all; drawSheet(); } }, "every row"));
-  if (group !== null) element("sheets").append(make("button", { "aria-pressed": String(state.each), class: "fold", onclick: () => { state.each = !state.each; drawSheet(); } }, `each ${axes[group].meaning}`));
+  if (group !== null) element("sheets").append(make("button", { "aria-pressed": String(state.each), class: "fold", onclick: () => { state.each = !state.each; drawSheet(); } }, "all below each other"));
   root.replaceChildren(make("p", { class: "lead" }, sheet.lead || ""));
   const used = sheet.sections.flatMap((section) => section.items.flatMap((item) => item.blocks || [])).map((number) => blocks[number]);
   const wide = time !== undefined && (sheet.across || []).includes(time) && used.some((block) => block.axes.includes(time));

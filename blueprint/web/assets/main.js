@@ -26,7 +26,7 @@ function drawTokens() {
   const written = [blocks[data.page?.panels[0].columns.words], words[1], words[0]].find((block) => block?.axes.includes(time)), chosen = state.at.join();
   const groups = group === null ? [[]] : shownGroups().map((member) => [member]);
   root.replaceChildren(...groups.map((own) => make("div", { class: "group" },
-    ...(group === null ? [] : [make("span", {}, `${axes[group].meaning} ${own[0] + axes[group].start}`)]),
+    make("span", {}, group === null ? axes[time].meaning : axes[group].heads[own[0]]),
     ...shownTokens(own).map((member) => {
       const at = [...own, member], members = Object.fromEntries(columns.map((axis, i) => [axis, at[i]])), offset = written ? offsetAt(written, members) : -1;
       const word = offset >= 0 ? written.cells[offset] || "·" : axes[time].words[member];
