@@ -61,7 +61,8 @@ def test_the_whole_loss_stands_on_one_screen(opened: Opened, width: int, height:
 @pytest.mark.parametrize(
     ("numbers", "shown"),
     {
-        "grpo": ("1: prompt 1, response 1; means go over all 12", "response 4", "−0.866", "mean", "prompt 3"),  # a group of four, and a tile for each prompt
+        # a group of four, and a tile for each prompt
+        "grpo": ("1: prompt 1, response 1; means go over all 12", "response 4", "−0.866", "mean", "prompt 3"),
         "dpo": ("−6.297", "−3.898", "0.524", "π_ref: rejected"),  # both sides of the pair, and its margin
         "sft": ("text 1; means go over all 2",),
         "optimum": ("0.715", "0.5892"),
