@@ -149,10 +149,10 @@ def tries(
     ]
     read = Counter(read for name in on_the_way for read in dict.fromkeys(equations.reads(equations.rows[name])))
     for name in rows[:MOST_ROWS]:
-        paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
+        paired, other = name.partition(".")[0] in SIDES, twin_of(name, equations)
         own, others = (
             _changes(equations, name, wanted, of, zero),
-            tuple(_other(each, equations) or each for each in wanted),
+            tuple(twin_of(each, equations) or each for each in wanted),
         )
         theirs = _changes(equations, other, others, of, zero) if other else ()
         both, first = len(theirs) == len(own), name.partition(".")[0] in (SIDES[0], MODELS[0])
@@ -183,7 +183,7 @@ def extremes(of: Definitions, settings: Mapping[str, float | str], name: str) ->
             yield Try(f"another equation of {name}: {says}", settings, {"equations": {name: to(own, made)}})
 
 
-def _other(name: str, equations: Equations) -> str:
+def twin_of(name: str, equations: Equations) -> str:
     """Returns what the row is called of the other side, or of the other model; "" where there is none."""
     head, _, rest = name.partition(".")
     there = [f"{pair[1 - pair.index(head)]}.{rest}" for pair in (SIDES, MODELS) if head in pair]
@@ -423,7 +423,7 @@ def _others(
     """Yields rows of the same shape in the place of one that is read, those that are called alike first; of masks other masks."""
     constant = constant_rows(equations)
     near = {each for each in equations.made_of(wanted) if equations.rows[each] not in constant}
-    near |= {other for each in near if (other := _other(each, equations))}
+    near |= {other for each in near if (other := twin_of(each, equations))}
     for part in [node for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block)]:
         others = [
             other

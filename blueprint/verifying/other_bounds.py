@@ -1,12 +1,12 @@
 """Causes that are bounds where there should be none: a log-ratio that is held between −10 and 10 before its exponential, a KL that
-is at most 10, a ratio whose logarithm is held between −ε and ε.
+is at most 10, a ratio whose logarithm is held between −ε and ε; and a bound that is taken as a distance from 1, which it is not.
 """
 
 from collections.abc import Iterator, Mapping
 from itertools import product
 
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Constant, Expr, Op, Ref, log, text, walk
+from blueprint.language import Block, Constant, Expr, Op, Ref, log, text, walk
 from blueprint.misconceptions.mechanical import of_logarithm
 from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
 from blueprint.verifying.definitions import Equations
@@ -31,6 +31,12 @@ def tries(between: Between) -> Iterator[Try]:
         if own is None or name in between.masks:
             continue
         whole = equations.rows[name].inside
+        for bound in (each for each in held if _is_read_alone(own, each.block)):
+            further = put(own, bound, Op("add", (Constant(1), bound)), alike=True)
+            label = (
+                f"another equation of {meaning_of(equations, name)}: 1 + {text(bound)} is the bound, not {text(bound)}"
+            )
+            yield Try(label, settings, {"equations": {name: to(whole, further)}})
         for part in _of_exponentials(own):
             for low, high in around:
                 for says, made in _held(part, low, high):
@@ -49,6 +55,17 @@ def _around_one(limits: list[Ref]) -> Iterator[tuple[Expr, Expr]]:
     for low, high in product(clips, clips):
         below, above = Op("sub", (Constant(1), low)), Op("add", (Constant(1), high))
         yield from ((below, above), (log(below), log(above)))
+
+
+def _is_read_alone(own: Expr, bound: Block) -> bool:
+    """Tells whether an equation reads a bound, and nowhere takes it off 1 or adds it to 1."""
+    around = (node for node in walk(own) if isinstance(node, Op) and node.name in ("add", "sub"))
+    from_one = any(same(node.args[0], Constant(1)) and _is_of(node.args[1], bound) for node in around)
+    return any(_is_of(node, bound) for node in walk(own)) and not from_one
+
+
+def _is_of(node: object, block: Block) -> bool:
+    return isinstance(node, Ref) and node.block is block
 
 
 def _as_logarithms(equations: Equations, way: list[str], settings: Mapping[str, float | str]) -> Iterator[Try]:

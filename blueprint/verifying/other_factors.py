@@ -6,10 +6,12 @@ one loss on the other; λ in the place of γ; a score that is paid to each token
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, text, walk
+from blueprint.language import Axis, Block, Constant, Edge, Expr, Op, Position, Reduce, Ref, exp, text, walk
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
+    MODELS,
+    SIDES,
     Between,
     alike,
     another_row,
@@ -19,6 +21,7 @@ from blueprint.verifying.equations import (
     plain_of,
     scalable,
     to,
+    twin_of,
 )
 from blueprint.verifying.in_memory import Try
 
@@ -50,6 +53,7 @@ def tries(between: Between) -> Iterator[Try]:
                 seen.add(written)
                 label = f"another equation of {meaning_of(equations, name)}: {says}"
                 yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
+        yield from _counted(equations, name, counts, settings)
     for row in between.read:
         yield from _of_what_is_known(equations, row, factors, settings)
 
@@ -60,6 +64,43 @@ def _exchanged(own: Expr, coefficients: list[Ref]) -> Iterator[tuple[str, Expr]]
     for node in (each for each in there.values() if each.block.name in {of.block.name for of in coefficients}):
         for other in (each for each in coefficients if each.block is not node.block):
             yield f"{_called(other)} is read, not {_called(node)}", put(own, node, other)
+
+
+def _counted(equations: Equations, name: str, counts: list[Ref], settings: Mapping[str, float | str]) -> Iterator[Try]:
+    """Yields an equation that reads what a mask counts in the place of another number of tokens, as that of prompt and response.
+
+    Of two models, or of both sides of a pair, it is so in both.
+    """
+    twin = twin_of(name, equations)
+    read = dict[str, tuple[Expr, Ref]]()
+    for each in filter(None, (name, twin)):
+        own = plain_of(equations, each)
+        node = None if own is None else _count_in(own)
+        if own is None or node is None:
+            return
+        read[each] = own, node
+    if name.partition(".")[0] in (SIDES[1], MODELS[1]):
+        return  # it is said of the other one, which stands first
+    for count in counts:
+        if all(node.block.axes == count.block.axes for _, node in read.values()):
+            changes = {
+                each: to(equations.rows[each].inside, put(own, node, count, alike=True))
+                for each, (own, node) in read.items()
+            }
+            what = f"{_called(count)} is read, not {text(read[name][1])}"
+            label = f"another equation of {meaning_of(equations, name)}: {what}"
+            yield Try(f"{label}, and in {twin}" if twin else label, settings, {"equations": changes}, far=True)
+
+
+def _count_in(own: Expr) -> Ref | None:
+    """Returns the one number of tokens that an equation reads; None where it reads none, or several."""
+    found = [node for node in walk(own) if isinstance(node, Ref) and _is_count(node.block)]
+    return found[0] if len({node.block for node in found}) == 1 else None
+
+
+def _is_count(row: Block) -> bool:
+    """Tells whether a row has a whole number for each member of an axis."""
+    return len(row.axes) == 1 and not row.typed and not row.text and not row.about.decimals
 
 
 def _left_of_one(setting: Ref) -> Ref:
@@ -164,14 +205,25 @@ def _corrections(equations: Equations, counts: Collection[str]) -> Iterator[Ref]
 
 
 def _counts(equations: Equations, masks: Collection[str]) -> Iterator[Ref]:
-    """Yields what a mask counts: the tokens of each response, and all."""
+    """Yields what a mask counts: the tokens of each response, and all; and those of each with the one before the first column, to
+    which no log-prob belongs."""
     for mask in dict.fromkeys(equations.rows[each] for each in masks if each in equations.rows):
-        first, here = (mask.axes or (None,))[0], Ref(mask, tuple(map(Position, mask.axes)))
-        for axes, says in (((first,), f"of each {first.meaning}"), ((), "of all")) if first and mask.axes[1:] else ():
-            over = tuple(axis for axis in mask.axes if axis not in axes)
-            count = another_row(mask, axes, Reduce("sum", over, here))
-            count.about = replace(mask.about, meaning=f"the number {says} that count in {mask.name}")
-            yield Ref(count, tuple(map(Position, axes)))
+        if len(mask.axes) < 2:
+            continue
+        first, last, here = mask.axes[0], mask.axes[-1], Ref(mask, tuple(map(Position, mask.axes)))
+        each, every = Reduce("sum", mask.axes[1:], here), Reduce("sum", mask.axes, here)
+        yield _count(mask, (first,), each, f"of each {first.meaning} that count in {mask.name}")
+        yield _count(mask, (), every, f"of all that count in {mask.name}")
+        if (last, -1) in mask.edges:
+            before = Ref(mask, (*map(Position, mask.axes[:-1]), Edge(last, -1)))
+            says = f"of each {first.meaning} that count in {mask.name}, with the first one, which has no log-prob"
+            yield _count(mask, (first,), Op("add", (before, each)), says)
+
+
+def _count(mask: Block, axes: tuple[Axis, ...], count: Expr, says: str) -> Ref:
+    made = another_row(mask, axes, count, f"the number {says}")
+    made.about = replace(mask.about, meaning=made.name, symbol=f"N({says})")
+    return Ref(made, tuple(map(Position, axes)))
 
 
 def _summed_around(own: Expr, part: Expr) -> set[Axis]:

@@ -1,5 +1,5 @@
 """Causes that are another order: a function of what is read before it is used, a mean taken before its time, the function of each
-token summed where the sum of tokens has the function; each in one row alone.
+token summed where the sum of tokens has the function, a coefficient behind a function, not in it; each in one row alone.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def tries(between: Between) -> Iterator[Try]:
     }
     found = (
         _through(equations, plain),
+        _coefficient_behind(equations, plain),
         _averaged_first(equations, plain, masks),
         _summed_after(equations, way, masks),
         _repeated(equations, way),
@@ -57,6 +58,33 @@ def _through(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labell
                 for part in parts:
                     expr = put(expr, part, made(part), alike=True)
                 yield f"{' and '.join(each.block.name for each in parts)} in {name}: {says}", {name: to(whole, expr)}
+
+
+CURVED = ("exp", "log", "maximum", "minimum", "where", "sqrt")
+"""Operations of which a multiple is another number than that of the multiple."""
+
+
+def _coefficient_behind(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
+    """Yields β·σ(x) in the place of σ(β·x), where a row has β·x and another one σ of it; of both sides at once, and of each."""
+    found: dict[str, tuple[str, Change]] = {}
+    for name, own in plain.items():
+        curved = any(isinstance(node, Op) and node.name in CURVED for node in walk(own))
+        read = {node.block: node for node in walk(own) if isinstance(node, Ref) and node.block.axes}
+        if not curved or len(read) != 1:
+            continue
+        ((scaled, ref),) = read.items()
+        match plain.get(scaled.name):
+            case Op("mul", (Ref() as one, Ref() as other)) if is_setting(one.block) != is_setting(other.block):
+                coefficient, inner = (one, other) if is_setting(one.block) else (other, one)
+                if inner.at == tuple(map(Position, scaled.axes)) and ref.at == tuple(map(Position, scaled.axes)):
+                    behind = Op("mul", (coefficient, put(own, ref, inner, alike=True)))
+                    says = f"{coefficient.block.name} multiplies {name}, not {inner.block.name} in it"
+                    found[name] = says, to(equations.rows[name].inside, behind)
+    for name, (says, change) in found.items():
+        twin = f"{SIDES[1]}.{name.partition('.')[2]}"
+        if name.partition(".")[0] == SIDES[0] and twin in found:
+            yield f"{says}, and on the other side, too", {name: change, twin: found[twin][1]}
+        yield says, {name: change}
 
 
 def _averaged_first(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
