@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 import pytest
 
@@ -56,17 +57,34 @@ WHOLE = 1_000_000_000
 _after_last = _after_whole = 0
 
 
+_folder = Path()
+"""The folder of the file of tests that a worker came to last."""
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _what_only_this_file_needed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Forgets, after a file of tests, what its own functions had kept; a worker grew to 5 GB with what was left of all files."""
+    """Forgets, after a file of tests, what its own functions had kept, and before the first of a folder what was kept for others.
+
+    A worker grew to 6 GB with what was left of all files, and looked through that whenever it looked for what nobody needs.
+    """
+    global _folder
+    if request.path.parent != _folder:
+        for name in [each for each in sys.modules if each.startswith("tests.")]:
+            _forget(sys.modules[name])
+        _folder = request.path.parent
     yield
-    for each in vars(request.module).values():
-        if hasattr(each, "cache_clear") and each.__module__ == request.module.__name__:
-            each.cache_clear()
+    _forget(request.module)
     if workshop := sys.modules.get("tests.page.workshop"):
         workshop.forget()
     if _resident() > _after_last + GROWTH:
         _collect()
+
+
+def _forget(module: ModuleType) -> None:
+    """Lets the functions of a module forget what they have kept."""
+    for each in vars(module).values():
+        if hasattr(each, "cache_clear") and each.__module__ == module.__name__:
+            each.cache_clear()
 
 
 def _collect() -> None:

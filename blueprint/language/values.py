@@ -154,18 +154,18 @@ class Values:
         start: list[int | slice] = []
         moves: list[tuple[int, Axis]] = []
         for i, (slot, index) in enumerate(zip(block.axes, indices, strict=True)):
-            match index:
-                case Edge():
-                    start.append(self.before(block, slot) + self.edge(index))
-                case Position(axis, by) if axis in loops:
-                    start.append(self.offset(block, slot, axis) + by)
+            if isinstance(index, Position):
+                axis, begin = index.axis, self.offset(block, slot, index.axis) + index.by
+                if axis in loops:
+                    start.append(begin)
                     moves.append((i, axis))
-                case Position(axis, by):
-                    begin = self.offset(block, slot, axis) + by
+                else:
                     start.append(slice(begin, begin + self.size(axis)))
                     letters.append(axis)
-                case _:
-                    raise AssertionError("lookups are computed, not placed")
+            elif isinstance(index, Edge):
+                start.append(self.before(block, slot) + self.edge(index))
+            else:
+                raise AssertionError("lookups are computed, not placed")
         return Where(tuple(letters), tuple(start), tuple(moves))
 
     def write(self, block: Block, place: tuple[int | slice, ...], cells: Any) -> None:

@@ -1,6 +1,7 @@
 """One expression, compiled once into a function of where the loops stand; the table NUMPY holds the operations."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, TypeVar
 
 import numpy as np
@@ -86,15 +87,18 @@ LAZY = ("where", "choose", "filled", "is_off")
 
 def operand(arg: Expr, inside: Op, values: Values, make: Callable[[Expr], Callable[[T], Any]]) -> Callable[[T], Any]:
     """Compiles an operand; infinity is only what a limit may be, and the word off among limits is that."""
-    if is_limit(inside) and is_off_word(arg):
+    if is_off_word(arg) and is_limit(inside):
         return lambda at: np.inf
     part = make(arg)
-    finite = values.beyond or is_limit(arg) or isinstance(arg, Constant)
-    return part if inside.name in LAZY or finite else lambda at: _finite(part(at))
+    if inside.name in LAZY or values.beyond or isinstance(arg, Constant) or is_limit(arg):
+        return part
+    return lambda at: _finite(part(at))
 
 
 def _finite(cells: Any) -> Any:
     """Returns the cells with NaN for infinity: the spreadsheet has an error there, whatever is calculated with it."""
+    if isinstance(cells, float):
+        return cells if isfinite(cells) else np.nan
     if _holds_words(cells):
         return cells
     finite = np.isfinite(cells)
@@ -103,7 +107,7 @@ def _finite(cells: Any) -> Any:
 
 def _known(known: Any, cells: Any) -> Any:
     """Returns the cells, NaN where they are not known."""
-    if np.all(known):
+    if known is True or known.all():
         return cells
     kind = object if _holds_words(cells) else float
     return np.where(known, np.asarray(cells, dtype=kind), np.nan)
