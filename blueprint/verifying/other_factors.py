@@ -216,7 +216,7 @@ def _counts(equations: Equations, masks: Collection[str]) -> Iterator[Ref]:
         yield _count(mask, (), every, f"of all that count in {mask.name}")
         if (last, -1) in mask.edges:
             before = Ref(mask, (*map(Position, mask.axes[:-1]), Edge(last, -1)))
-            says = f"of each {first.meaning} that count in {mask.name}, with the first one, which has no log-prob"
+            says = f"of each {first.meaning} that count in {mask.name} or come before it"
             yield _count(mask, (first,), Op("add", (before, each)), says)
 
 

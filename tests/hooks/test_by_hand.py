@@ -195,6 +195,15 @@ BUGS = {
         "rm", "centred_margin", "self.pair_loss(chosen - rejected, margin)",
         "self.pair_loss((chosen - rejected) / (scores.std(ddof=1) + 1e-8), margin)",
         "difference is divided by the deviation of score"),
+    "δ as a distance from 1": Bug("grpo", "trl_grpo/dr_grpo", 'np.minimum(ratio, use["delta"])',
+                                  'np.minimum(ratio, 1 + use["delta"])', "1 + loss.delta is the bound, not loss.delta"),
+    "β outside the sigmoids": Bug("dpo", "trl_dpo/alike", "1 - sigmoid(beta * a) + sigmoid(beta * c)",
+                                  "1 - beta * sigmoid(a) + beta * sigmoid(c)",
+                                  "beta multiplies chosen.likely, not chosen.ratio in it, and on the other side, too"),
+    "the prompt in the length": Bug(
+        "dpo", "trl_dpo/norm", "lengths = self.apart(policy, reference).reshape(2, -1), mask.sum(1)",
+        'lengths = self.apart(policy, reference).reshape(2, -1), t["attention_mask"].sum(1)',
+        "that count in text.tokens or come before it is read, not over_θ[n], and in reference.mean"),
 }  # fmt: skip
 
 
