@@ -18,11 +18,15 @@ def refusal(where: str, found: str, expected: str) -> NumbersError:
     return NumbersError(f"{where}: found {found}, expected {expected}.")
 
 
+CLOSE = 0.605
+"""Share of letters that a name has in common with one that was probably meant, at least: `nope` is no misspelled `openai`."""
+
+
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """Find the known name that was probably meant, if any: `delta_E` for `E`, `dog` for `Dog`, `cat` for `cot`."""
     same_ending = [each for mark in "._" for each in known if each.endswith(mark + name)]
     same_but_for_case = [each for each in known if each.lower() == name.lower()]
-    return next(iter([*same_ending, *same_but_for_case, *get_close_matches(name, known, n=1)]), None)
+    return next(iter([*same_ending, *same_but_for_case, *get_close_matches(name, known, 1, CLOSE)]), None)
 
 
 def suggestion(meant: str | None, known: Sequence[str]) -> str:
