@@ -1,5 +1,6 @@
 """Causes that are bounds where there should be none: a log-ratio that is held between −10 and 10 before its exponential, a KL that
-is at most 10, a ratio whose logarithm is held between −ε and ε; and a bound that is taken as a distance from 1, which it is not.
+is at most 10, a ratio whose logarithm is held between −ε and ε; and a bound that is taken as a distance from 1, or as a share of a
+row, which it is not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,7 @@ def tries(between: Between) -> Iterator[Try]:
                 f"another equation of {meaning_of(equations, name)}: 1 + {text(bound)} is the bound, not {text(bound)}"
             )
             yield Try(label, settings, {"equations": {name: to(whole, further)}})
+        yield from _shares(equations, name, own, held, settings)
         for part in _of_exponentials(own):
             for low, high in around:
                 for says, made in _held(part, low, high):
@@ -55,6 +57,19 @@ def _around_one(limits: list[Ref]) -> Iterator[tuple[Expr, Expr]]:
     for low, high in product(clips, clips):
         below, above = Op("sub", (Constant(1), low)), Op("add", (Constant(1), high))
         yield from ((below, above), (log(below), log(above)))
+
+
+def _shares(
+    equations: Equations, name: str, own: Expr, held: list[Ref], settings: Mapping[str, float | str]
+) -> Iterator[Try]:
+    """Yields a bound that is a share of a row that the equation reads: V is held between V_old·(1 − ε) and V_old·(1 + ε)."""
+    read = {node.block: node for node in walk(own) if isinstance(node, Ref) and node.block.axes and not node.block.text}
+    for bound in (each for each in held if any(_is_of(node, each.block) for node in walk(own))):
+        for part in (each for ref in read.values() for each in (ref, Op("abs", (ref,)))):
+            share = put(own, bound, Op("mul", (bound, part)), alike=True)
+            what = f"{text(bound)}·{text(part)} is the bound, not {text(bound)}"
+            label = f"another equation of {meaning_of(equations, name)}: {what}"
+            yield Try(label, settings, {"equations": {name: to(equations.rows[name].inside, share)}})
 
 
 def _is_read_alone(own: Expr, bound: Block) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, walk
+from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, text, walk
 from blueprint.misconceptions.rewriting import Change, is_setting, put
 from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import AROUND, MODELS, SIDES, Between, another_row, only_picks, plain_of, to
@@ -26,6 +26,7 @@ def tries(between: Between) -> Iterator[Try]:
     found = (
         _through(equations, plain),
         _coefficient_behind(equations, plain),
+        _each_by_itself(equations, plain),
         _averaged_first(equations, plain, masks),
         _summed_after(equations, way, masks),
         _repeated(equations, way),
@@ -64,27 +65,50 @@ CURVED = ("exp", "log", "maximum", "minimum", "where", "sqrt")
 """Operations of which a multiple is another number than that of the multiple."""
 
 
-def _coefficient_behind(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
-    """Yields β·σ(x) in the place of σ(β·x), where a row has β·x and another one σ of it; of both sides at once, and of each."""
-    found: dict[str, tuple[str, Change]] = {}
+def _of_one_row(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[tuple[str, Expr, Ref, Expr]]:
+    """Yields rows that are a function of one row of the same shape: their names and equations, what they read, and what that is."""
     for name, own in plain.items():
         curved = any(isinstance(node, Op) and node.name in CURVED for node in walk(own))
         read = {node.block: node for node in walk(own) if isinstance(node, Ref) and node.block.axes}
         if not curved or len(read) != 1:
             continue
-        ((scaled, ref),) = read.items()
-        match plain.get(scaled.name):
+        ((of, ref),) = read.items()
+        made: Expr | None = ref
+        while isinstance(made, Ref) and made.at == tuple(map(Position, of.axes)) and made.block.name in equations.rows:
+            made = plain_of(equations, made.block.name)  # what only repeats a row is gone through
+        if made is not None and not isinstance(made, Ref):
+            yield name, own, ref, made
+
+
+def _coefficient_behind(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
+    """Yields β·σ(x) in the place of σ(β·x), where a row has β·x and another one σ of it; of both sides at once, and of each."""
+    found: dict[str, tuple[str, Change]] = {}
+    for name, own, ref, made in _of_one_row(equations, plain):
+        match made:
             case Op("mul", (Ref() as one, Ref() as other)) if is_setting(one.block) != is_setting(other.block):
                 coefficient, inner = (one, other) if is_setting(one.block) else (other, one)
-                if inner.at == tuple(map(Position, scaled.axes)) and ref.at == tuple(map(Position, scaled.axes)):
-                    behind = Op("mul", (coefficient, put(own, ref, inner, alike=True)))
-                    says = f"{coefficient.block.name} multiplies {name}, not {inner.block.name} in it"
-                    found[name] = says, to(equations.rows[name].inside, behind)
+                behind = Op("mul", (coefficient, put(own, ref, inner, alike=True)))
+                says = f"{coefficient.block.name} multiplies {name}, not {inner.block.name} in it"
+                found[name] = says, to(equations.rows[name].inside, behind)
     for name, (says, change) in found.items():
         twin = f"{SIDES[1]}.{name.partition('.')[2]}"
         if name.partition(".")[0] == SIDES[0] and twin in found:
             yield f"{says}, and on the other side, too", {name: change, twin: found[twin][1]}
         yield says, {name: change}
+
+
+def _each_by_itself(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labelled]:
+    """Yields log σ(x) + log σ(−y), and log σ(x) − log σ(y), in the place of log σ(x − y), where a row has x − y."""
+    for name, own, ref, made in _of_one_row(equations, plain):
+        match made:
+            case Op("sub", (one, other)):
+                first, turned, second = (put(own, ref, each, alike=True) for each in (one, Op("neg", (other,)), other))
+                says, whole = (
+                    f"{name} is made of {text(one)} and of {text(other)} by themselves",
+                    equations.rows[name].inside,
+                )
+                yield f"{says}, the second with the other sign", {name: to(whole, Op("add", (first, turned)))}
+                yield f"{says}, one less the other", {name: to(whole, Op("sub", (first, second)))}
 
 
 def _averaged_first(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
