@@ -75,9 +75,9 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 COMMANDS = {
     "build": Command("build:build", "Write a workbook, and have every formula of it recalculated."),
-    "check": Command("check:check", "Hold workbooks against torch, cell by cell."),
-    "compare": Command("compare:compare", "Say where two frameworks' dumps of one step part, and why."),
-    "diff": Command("diff:diff", "Say where two workbooks part, and what follows from it."),
+    "check": Command("check:check", "Compare workbooks with torch, cell by cell."),
+    "compare": Command("compare:compare", "Say where two frameworks' dumps of one step differ, and why."),
+    "diff": Command("diff:diff", "Say where two workbooks differ, and what follows from it."),
     "explain": Command("explain:explain", "Show where one number comes from, step by step."),
     "import": Command("import_:import_", "Make a workbook of a few tokens of a training minibatch."),
     "inspect": Command("inspect:inspect_dump", "Say what a dump of a training step holds."),

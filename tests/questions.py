@@ -32,9 +32,9 @@ An engineer or a lecturer asks them of a PPO workbook. The default workbook answ
 [`workbooks/rlhf_ppo.xlsx`](../workbooks/rlhf_ppo.xlsx) is ready-made. Try before you open an answer. In a class, give each pair of
 students four of them and ten minutes ([a lesson](lesson-plan.md)).
 
-Each answer ends with the cells in which it stands, the symbol of the row behind each. The first response is *{said}*,
-the second *{other}*; (1.2) is the second token of the first. Numbers have four decimals at most; where a calculator gets
-another last one from the numbers as they are shown, ≈ stands for =. The page is made of the workbook by
+Each answer ends with the cells that hold its numbers, each followed by the symbol of its row. The first response is *{said}*,
+the second *{other}*; (1.2) is the second token of the first. Numbers have four decimals at most; where a calculator, given
+the shown numbers, gets a different last decimal, ≈ replaces =. The page is made of the workbook by
 `python -m tests.questions`, and a test reads the cells again in a spreadsheet engine.
 """
 FIRST = """

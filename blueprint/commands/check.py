@@ -39,11 +39,11 @@ Exit codes: 0 all agree, 1 a difference, 2 wrong use, 3 a file cannot be read.
 @click.option("--all", "everything", is_flag=True, help="A line for every quantity, too, not only for what deviates.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, everything: bool, as_json: bool) -> None:
-    """Hold workbooks against torch, cell by cell: a line for each file, and whatever deviates.
+    """Compare workbooks with torch, cell by cell; print a line for each file, and whatever deviates.
 
     The inputs are read from each file, edited or not; everything else is computed again from the papers' mathematics, in
-    code that shares nothing with the workbook's, and compared with every number in the sheets. A blank of a worksheet that is
-    not filled in, and what waits for it, neither agrees nor deviates.
+    code that shares nothing with the workbook's, and compared with every number in the sheets. Empty blanks of a
+    worksheet, and cells that depend on them, count neither as agreeing nor as deviating.
     """
     errors.need_torch("check")
     from blueprint.checking.checker import check as held_against_torch

@@ -119,7 +119,7 @@ Exit codes: 0 made, 2 wrong use, or no good variant for some student.
 @click.argument("roster", type=errors.FILE)
 @click.option("-o", "--output", type=errors.FILE, required=True, metavar="FOLDER", help="Where the class is made.")
 @options.of_class
-@click.option("--assignment", metavar="NAME", help="As tokens bear it  [default: the folder's name]")
+@click.option("--assignment", metavar="NAME", help="The assignment's name in tokens  [default: the folder's name]")
 @click.option(
     "--match", metavar="COLUMN", help="The column of the roster that identifies a student  [default: by its name]"
 )

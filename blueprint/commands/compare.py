@@ -15,8 +15,8 @@ Examples:
   blueprint compare a.safetensors b.safetensors --preset trl_1.12 --preset verl
   blueprint compare miles/ trl_000002/ --json
 \b
-Exit codes: 0 no difference beyond rounding and two forwards, 1 a difference, 2 wrong use, 3 a file cannot be read, or they are of
-different batches or kinds, 4 they have nothing in common that could be compared.
+Exit codes: 0 no difference beyond rounding and that of two forward passes, 1 a difference, 2 wrong use, 3 a file cannot be
+read, or the two are of different batches or kinds, 4 the two have nothing in common that could be compared.
 """
 
 
@@ -35,7 +35,7 @@ def compare(a: Path, b: Path, presets: tuple[str, ...], as_json: bool) -> None:
     """Say where two dumps of one step first differ, and which convention explains it.
 
     A and B are files, replay bundles of Relax, or folders with all files of one step. Responses are aligned by their tokens. B is
-    then computed by A's settings, so that conventions are told from inputs. docs/verify.md tells how.
+    then recomputed with A's settings, to separate different conventions from different inputs. docs/verify.md says how.
     """
     errors.need_torch("compare")
     from blueprint.dump_comparison import compare_sides, data_of, read_side

@@ -35,9 +35,9 @@ def _tolerance(context: click.Context, option: click.Parameter, value: float) ->
     help="Computed numbers a and b are alike if |a − b| ≤ X · max(1, |a|, |b|). Inputs must be the same.",
 )  # fmt: skip
 def diff(paths: tuple[Path, ...], as_json: bool, tolerance: float) -> None:
-    """Say where two workbooks part: which inputs differ, and what follows from them, in the order of derivation.
+    """Say where two workbooks differ: which inputs, and which results follow from them, in the order of derivation.
 
-    Everything is computed from what is typed in each file; where a file shows something else than that, it is said too.
+    All numbers are computed from each file's typed inputs; if a file shows a different number, diff reports that, too.
     """
     errors.require(
         len(paths) == 2,

@@ -63,7 +63,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
 )
 @click.option("--token", "--decision", "--step", "token", type=int, metavar="T", help=TOKEN)
 @click.option(
-    "--word", metavar="WORD", help="For what there is for every token of the vocabulary: the token, or its id."
+    "--word", metavar="WORD", help="For blocks with a value for every token of the vocabulary: which token, or its id."
 )
 @click.option(
     "--at", "others", multiple=True, metavar="LETTER=M", help="The member of any other axis, such as j=h2 or l=verl."

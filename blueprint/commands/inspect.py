@@ -34,7 +34,7 @@ Exit codes: 0 it can be replayed, 2 wrong use, 3 it cannot be read or not replay
 def inspect_dump(file: Path, above_zero: bool, as_json: bool) -> None:
     """Say what a dump of a training step holds: recognised, missing, unknown, and what can be recomputed.
 
-    Nothing in the file is ever unpickled. docs/minibatch.md tells the names, docs/dump-hooks.md how to write one.
+    Nothing in the file is ever unpickled. docs/minibatch.md lists the names; docs/dump-hooks.md says how to write a dump.
     """
     found = inspect(file, above_zero)
     console.say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))

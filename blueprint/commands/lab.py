@@ -60,7 +60,7 @@ PANELS = ("length", "kl", "clip_fraction", "entropy", "explained_variance", "gra
 @click.option(
     "--minibatch", type=click.IntRange(1), metavar="N", help="Which one, counted over all epochs.  [default: 1]"
 )
-@click.option("--networks", is_flag=True, help="Its networks instead of its loss: from observations and weights on.")
+@click.option("--networks", is_flag=True, help="The minibatch's networks (observations, weights), not its loss.")
 @click.option("--no-proof", is_flag=True, help="Do not have the workbook recalculated by an independent engine.")
 @click.option("--force", is_flag=True, help="Replace files that are there already.")
 def cart_pole(

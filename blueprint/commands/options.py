@@ -48,8 +48,8 @@ of_numbers = together(
     SET,
     PRESETS,
     click.option("--epochs", metavar="N", help="Passes over the rollout, where an optimiser takes the steps."),
-    click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses."),
-    click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of."),
+    click.option("--minibatches", metavar="M", help="Steps per epoch, each on the same number of whole responses."),
+    click.option("--gradients", flag_value="on", help="Add every gradient of the loss, each on its quantity's sheet."),
 )
 """Which numbers are meant; `chosen` takes them."""
 TOPIC = click.option(
@@ -86,7 +86,7 @@ of_class = together(
         type=click.IntRange(0),
         default=0,
         show_default=True,
-        help="What variants are drawn from, beside the id.",
+        help="Seed of the variants, beside each student's id.",
     ),
 )
 """What a class is asked, and of which numbers."""

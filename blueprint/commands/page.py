@@ -34,8 +34,9 @@ def page(
 ) -> None:
     """Write a book as one page for the browser, which computes every number by itself.
 
-    It is a single file without any request: click a number and see its equation, the numbers in it, where they come from and
-    where it goes; move a setting and watch what hangs on it; walk through the computation line by line, on a projector too.
+    It is a single file that makes no network request: click a number and see its equation, the numbers in it, where they come
+    from and which cells read it; move a setting and watch what depends on it; walk through the computation line by line, on a
+    projector too.
     """
     book, name = book_asked_for(source, numbers, overrides, chosen)
     path = output or Path(f"{name}.html")

@@ -73,7 +73,8 @@ def worksheet_(
 ) -> None:
     """Write a worksheet: a workbook with blanks for a student to fill in, from which no answer can be read.
 
-    Blanks are chosen along one derivation, or listed in a file. What would give an answer away is left out, and named.
+    Blanks are chosen along one derivation, or listed in a file. What would give an answer away is left out; the sheet
+    Blanks names it.
     """
     if as_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=1))

@@ -1,9 +1,9 @@
-"""A recursion along one axis, with what does not go on from member to member computed once, for all members at once.
+"""A recursion along one axis; whatever does not depend on the previous member is computed once, for all members.
 
-Of Â[t] = δ[t] + γλ·Â[t+1] only a product and a sum are left for each member: δ and γλ are there before the first. Each number comes
-of the same operations as where members are computed one by one, so that it is the same to its last bit; what is rounded by how
-cells lie in memory, as a sum over an axis or an exponential may be, stays with its member. A search that changes one equation after
-the other asks for the same recursion of the same numbers again and again: what it came to is remembered.
+In Â[t] = δ[t] + γλ·Â[t+1] only a product and a sum are left for each member: δ and γλ are computed before the first. Each number
+comes from the same operations as when members are computed one by one, so it is the same to its last bit. Operations whose rounding
+may depend on how cells lie in memory, such as a sum over an axis or an exponential, are done member by member. A search that
+changes one equation after another asks for the same recursion of the same numbers again and again, so its results are remembered.
 """
 
 from collections.abc import Callable

@@ -4,10 +4,10 @@ It knows nothing of the definitions: it reads the file as a stranger's spreadshe
 anew, whatever value is stored beside it. This module imports nothing of ours, so that a process of its own starts at once.
 
 ironcalc copies the list of names for each formula while it loads: a workbook with two hundred names takes half as long again
-with them. So where a name stands in a formula, the copy has the place that the file gives to that name, and it has no names
-that no formula says then. What a formula comes to is the same (`tests/page/test_recalculate.py` has workbooks computed both ways).
-A name stays where it could be read in another way: if it is no fixed place of the whole workbook. And so does the name of a
-place without a small letter in a formula without a capital one: the watches tell by that whether it was overwritten.
+with them. So the copy puts the address of a name in place of that name in formulas, and drops names that no formula uses
+then. The results of formulas are the same (`tests/page/test_recalculate.py` has workbooks computed both ways). A name stays if it
+could be read in another way: if it is not one fixed address of the whole workbook. It also stays if its address has no small letter
+and the formula has no capital one: from this the watches tell whether the formula was overwritten.
 
 ironcalc 0.9 takes a formula apart by recursion, so that some kB of brackets overflow the stack and end the process without
 a word; and a product over whole sheets computes for hours. It looks for a sheet's notes at one place only, and cannot open a

@@ -284,7 +284,7 @@ def letters_of(watched: Watched) -> int:
 
 
 def not_a_formula(formula: Live) -> str:
-    """Spells that the text of a formula has no capital letter, or, where it never had one, no small one."""
+    """Returns the condition that the text of a formula has no capital letter (no small one, if it never had a capital)."""
     text, found = formula.formula, f"_xlfn.FORMULATEXT({formula.cell})"
     small = text == text.lower()
     if small and text == text.upper():

@@ -3,7 +3,7 @@
 Shao et al. 2024, DeepSeekMath (GRPO), arXiv:2402.03300, sec. 4.1; Yu et al. 2025, DAPO, arXiv:2503.14476; Liu et al. 2025,
 Understanding R1-Zero-Like Training (Dr. GRPO), arXiv:2503.20783, sec. 3; Ahmadian et al. 2024 (RLOO), arXiv:2402.14740.
 B responses, T tokens. Rewards, and the number of the prompt that a response answers (`group`), are [B]; log-probs of the tokens
-written are [B, T], and `mask` says which of them are response. What no mask counts means nothing.
+written are [B, T], and `mask` says which of them are response. Values outside the mask mean nothing.
 
     GRPO      average="response", scale=True, kl_coef=0.04
     DAPO      average="token", scale=True, clip_high=0.28, rewards of overlong(…), only responses of which differ(…) is true
@@ -44,7 +44,7 @@ def overlong(rewards: Tensor, lengths: Tensor, longest: int, buffer: int) -> Ten
 
 
 def differ(rewards: Tensor, group: Tensor) -> Tensor:
-    """Returns whether the responses to a prompt are not all equally good, [B]; the others are not used (DAPO, eq. 11)."""
+    """Returns for each response, [B], whether its group's rewards differ; responses with false are not used (DAPO, eq. 11)."""
     return torch.stack([(rewards[group == g] != r).any() for g, r in zip(group, rewards, strict=True)])
 
 
@@ -56,7 +56,7 @@ def grpo(
 
     On the first step after the sampling `old` is `new.detach()`: every ratio is 1, and yet its gradient is not 0.
     average: over the tokens of each "response" and then over responses (GRPO, eq. 3); over every "token" of the batch (DAPO,
-    eq. 12); or over responses, of the sum of their tokens by this number (Dr. GRPO, sec. 3.2).
+    eq. 12); or over responses, each one's token sum divided by this number (Dr. GRPO, sec. 3.2).
     scale: whether rewards are divided by their standard deviation in the group, plus eps.
     """
     compared = [rewards[group == g] for g in group]

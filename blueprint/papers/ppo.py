@@ -14,7 +14,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Ppo:
-    """What one batch comes to, [B, T] or one number; what stands by token means something where the mask is true."""
+    """The results for one batch, each [B, T] or one number; results by token are meaningful only where the mask is true."""
 
     kl: Tensor  # log π_old − log π_ref of the token written: k1 (KL)
     rewards: Tensor

@@ -113,7 +113,7 @@ class Compared:
 
     @property
     def of_few(self) -> bool:
-        """Whether it is a share of few, as an accuracy of four pairs is, which has five values."""
+        """Whether it is a fraction with a small denominator, such as an accuracy of four pairs (five values)."""
         if self.logged is None or self.recomputed is None:
             return False
         both = float(self.logged), float(self.recomputed)

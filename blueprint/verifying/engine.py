@@ -115,7 +115,7 @@ def _patterns(batch: Minibatch, found: Gap, room: Room) -> tuple[Pattern, ...]:
 
 
 def _stale(batch: Minibatch, found: Gap, room: Room) -> Iterator[Pattern]:
-    """Only some rows differ; more than half of them are noise."""
+    """Yields what the differing rows are like; if most differ, only telling patterns."""
     few = (found.of_rows() > room.usual).mean() <= MOST_STALE
     for each in some_rows(batch, found, room.usual):
         if each.telling or few:

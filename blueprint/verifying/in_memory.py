@@ -94,7 +94,7 @@ class Judge:
         return self.dump.called.get(name, name)
 
     def uncompared(self) -> dict[str, str]:
-        """Returns by what the file calls it what was logged and cannot be computed, and what that takes."""
+        """Returns, by the file's name for each logged quantity that cannot be computed, what the file lacks for it."""
         lacks, logged = self.straight.lacks, self.dump.tensors.keys() | self.dump.logged.keys()
         return {self.called(each): lacks[each] for each in self.quantities if each in logged and each in lacks}
 

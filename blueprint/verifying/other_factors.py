@@ -217,12 +217,13 @@ def _counts(equations: Equations, masks: Collection[str]) -> Iterator[Ref]:
         if (last, -1) in mask.edges:
             before = Ref(mask, (*map(Position, mask.axes[:-1]), Edge(last, -1)))
             says = f"of each {first.meaning} that count in {mask.name} or come before it"
-            yield _count(mask, (first,), Op("add", (before, each)), says)
+            yield _count(mask, (first,), Op("add", (before, each)), says, "_and_before")
 
 
-def _count(mask: Block, axes: tuple[Axis, ...], count: Expr, says: str) -> Ref:
+def _count(mask: Block, axes: tuple[Axis, ...], count: Expr, says: str, more: str = "") -> Ref:
+    """Returns how many count, by the symbol of the mask with something more behind it."""
     made = another_row(mask, axes, count, f"the number {says}")
-    made.about = replace(mask.about, meaning=made.name, symbol=f"N({says})")
+    made.about = replace(mask.about, meaning=made.name, symbol=f"{mask.about.symbol or mask.name}{more}")
     return Ref(made, tuple(map(Position, axes)))
 
 

@@ -80,7 +80,7 @@ class Evidence(Protocol):
         """Tells whether a quantity agrees with a cause, made again from the files' own rows before it."""
 
     def match(self, each: Any, name: str) -> Match:
-        """Returns a cause with what deviates although everything was done so."""
+        """Returns a cause with what still deviates when everything is recomputed with it."""
 
     def bits(self, name: str, match: Match | None = None) -> float:
         """Returns how many bits a quantity has that a cause must explain; match: how many one explains that comes nearer."""
@@ -111,7 +111,7 @@ class OfFile:
         return name in found and found[name].agrees
 
     def match(self, each: Labelled, name: str) -> Match:
-        """Returns a cause with what deviates although everything was done so."""
+        """Returns a cause with what still deviates when everything is recomputed with it."""
         whole = self.under(each)
         found = [_match(each.label, name, [self.straight], [compared]) for compared in (whole, self.alone(whole, name))]
         return least_left(found, self.trial.called(name))
@@ -210,11 +210,11 @@ def judged(
 
 
 def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
-    """Returns what explains a deviation and leaves the least: tried on that quantity alone, from the files' own rows before it,
-    then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything.
+    """Returns the causes that explain a deviation and leave the least: each is tried on that quantity alone, from the files' own
+    rows before it, then on the rest. One that takes evidence (`bits`) is named only if there is enough, and it explains all.
 
-    What is doubtful is held against later stages: there what is less so, and explains as much, comes before it; and what gives the
-    same numbers is said with it.
+    A doubtful cause is compared with later stages: a less doubtful one that explains as much is named before it; one that gives the
+    same numbers is named with it.
     """
     tried, known, by = 0, 0, dict[str, Any]()
     best = Best(lambda match: _doubt(match, by[match.said], name))

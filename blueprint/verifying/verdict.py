@@ -67,10 +67,10 @@ Elsewhere = Callable[[Match], Otherwise | None]
 
 
 def told_apart(found: Sequence[Match], elsewhere: Elsewhere = lambda match: None) -> tuple[Match, ...]:
-    """Returns causes in their order, behind each those that give the same numbers everywhere: computed, not assumed.
+    """Returns the causes in order, each naming in `same` those that give the same numbers in all files: computed, not assumed.
 
-    A cause that agrees within rounding alone gives others, and stands by itself. elsewhere: what a cause comes to for other numbers
-    than those of the files; of more than a few that are the same there, too, the first stands for all.
+    A cause that agrees only within rounding gives other numbers, so `same` leaves it out. elsewhere: computes a cause on numbers
+    other than the files'; if more than `FEW_EQUAL` causes are alike, only the first of those alike there, too, is kept.
     """
     classes = list[list[Match]]()
     for match in found:

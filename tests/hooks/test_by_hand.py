@@ -204,6 +204,14 @@ BUGS = {
         "dpo", "trl_dpo/norm", "lengths = self.apart(policy, reference).reshape(2, -1), mask.sum(1)",
         'lengths = self.apart(policy, reference).reshape(2, -1), t["attention_mask"].sum(1)',
         "that count in text.tokens or come before it is read, not over_θ[n], and in reference.mean"),
+    "the value held within a share": Bug(
+        "ppo", "plain", 'np.minimum(np.maximum(vpred, values - use["cliprange_value"]), values + use["cliprange_value"])',
+        'values * np.clip(vpred / np.where(values == 0, 1, values), 1 - use["cliprange_value"], 1 + use["cliprange_value"])',
+        "value_clip_range·|V_kept[n, t]| is the bound, not value_clip_range"),
+    "log σ of each score": Bug(
+        "rm", "trl_reward/plain", "self.pair_loss(chosen - rejected, margin)",
+        "self.pair_loss(chosen, margin) + self.pair_loss(-rejected, margin)",
+        "argument.right is made of r_w[p] and of r_l[p] by themselves, the second with the other sign"),
 }  # fmt: skip
 
 

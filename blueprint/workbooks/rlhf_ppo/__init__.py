@@ -1,6 +1,6 @@
 """RLHF PPO: from weights, from logits, or from log-probs on, to the loss; plain, or with every convention a switch.
 
-No numbers file holds a minibatch, whose numbers are those of a dump.
+A minibatch has no numbers file: its numbers come from a dump.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Dumps of training steps of RLHF: what is no dump of another kind is taken for one."""
+"""Dumps of training steps of RLHF: a dump that belongs to no other kind is read as one of these."""
 
 from blueprint.dumps import PPO_NAMES, DumpKind, minibatch_from
 from blueprint.workbooks.common.conventions import rlhf

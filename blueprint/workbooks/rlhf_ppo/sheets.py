@@ -350,7 +350,7 @@ KL_LOSS = tuple(key for key in LIVE if key.startswith("loss.kl_"))
 
 
 def silent(values: Values) -> tuple[str, ...]:
-    """Lists the conventions that say nothing: those of the KL in the loss, where none is paid there."""
+    """Returns the conventions that have no effect: those of the KL in the loss, if no KL is in the loss."""
     return () if values["reward.kl_in"] in ("loss", "both") else KL_LOSS
 
 
