@@ -92,8 +92,8 @@ def explain(
 ) -> None:
     """Show where one number comes from, step by step, down to what is typed.
 
-    What is asked for is a block, by its name (advantages) or symbol (A), one cell of it (advantages@n=1,t=5), or a cell of
-    the workbook, by its address ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file; NUMBERS
+    Ask for a block by its name (advantages) or symbol (A), for one cell of it (advantages@n=1,t=5), or for a cell of the
+    workbook by its address ('Loss!N51'). With a FILE.xlsx the numbers are those that are typed in that file; NUMBERS
     are a name of `blueprint list` or a file.toml, the same as with --numbers.
 
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists

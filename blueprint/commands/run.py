@@ -37,7 +37,7 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
-@click.option("--beta", metavar="A,B,…", help="The KL coefficients, a run for each; with --iteration, of which run.")
+@click.option("--beta", metavar="A,B,…", help="KL coefficients, one run for each; with --iteration: which run.")
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="How many runs of each KL coefficient.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="The first seed; of a folder, which one is shown.")
 @click.option(

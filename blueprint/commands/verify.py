@@ -66,7 +66,7 @@ def verify(
 
     Rewards, advantages, returns and losses are computed in float64 from the log-probs, values and scores of the file, for
     the whole minibatch, and compared with everything that was logged. Several files of one step (ranks, minibatches,
-    microbatches) are joined, those of several steps go step by step, and a folder is a whole run. docs/verify.md tells how.
+    microbatches) are joined, files of several steps are verified step by step, a folder as a whole run. docs/verify.md says how.
     """
     errors.need_torch("verify")
     from blueprint.commands.verify_files import verify_files

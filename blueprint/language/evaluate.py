@@ -31,8 +31,8 @@ def compute(
     beyond: whether results may be infinite or no number, as a library's are on the same inputs.
     held: numbers that stand in computed cells whatever their equations say (`Values.own` keeps what these came to), by
     0-based places; everything that reads such a cell goes on with its number.
-    needed: the blocks that must have numbers, and so all that they read, by the branches that are taken; None: all. What ends
-    elsewhere is kept as `Values.ended`.
+    needed: the blocks that must have numbers, and with them all that they read in the branches taken; None: all. Cells without a
+    number in other blocks are kept in `Values.ended`.
     Raises NotationError for a missing or misshapen input and a cell that needs itself, and NoNumber (without `beyond`) for
     the first needed result that is no number.
     """

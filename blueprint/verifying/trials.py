@@ -1,5 +1,5 @@
-"""How dumps are verified that are small enough to be computed again for every cause: what deviates first, and what explains it, in
-one file, or once for all files of a step, where that first deviates.
+"""Verifies dumps that are small enough to be recomputed for every possible cause: finds what deviates first and what explains it,
+in one file, or once for all files of a step, in the file that deviates first.
 
 A kind brings a `Trial`: how its dump is computed under other settings or with a known mistake, and compared with the file.
 """

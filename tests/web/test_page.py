@@ -44,7 +44,7 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
     page = opened(page_text("default"))
     assert page.is_visible("#overview")
     shown = page.inner_text("#overview")
-    for number in ("−0.0519", "0.1766", "0.0192", "0.581", "✂", "episode 1; means go over all 2"):
+    for number in ("−0.0519", "0.1766", "0.0192", "0.581", "✂", "episode 1, one of 2; means go over all"):
         assert number in shown, number
     assert page.locator("#overview caption").count() == 5
 
@@ -62,9 +62,9 @@ def test_the_whole_loss_stands_on_one_screen(opened: Opened, width: int, height:
     ("numbers", "shown"),
     {
         # a group of four, and a tile for each prompt
-        "grpo": ("1: prompt 1, response 1; means go over all 12", "response 4", "−0.866", "mean", "prompt 3"),
+        "grpo": ("1: prompt 1, response 1, one of 12; means go over all", "response 4", "−0.866", "mean", "prompt 3"),
         "dpo": ("−6.297", "−3.898", "0.524", "π_ref: rejected"),  # both sides of the pair, and its margin
-        "sft": ("text 1; means go over all 2",),
+        "sft": ("text 1, one of 2; means go over all",),
         "optimum": ("0.715", "0.5892"),
         "frontier": ("0.381", "0.7511"),
         "value-iteration": ("0.90", "what it is worth to choose"),

@@ -129,7 +129,7 @@ function drawOverview() {
     return [make("span", { class: "sign" }, sign || ""), make(block === undefined ? "div" : "button", { class: `tile of-${model || "none"}`, onclick: block === undefined ? null : () => choose(block, Math.max(0, offsetAt(blocks[block])), true) }, make("b", {}, state.hidden ? "?" : shown(amount)), make("small", {}, words || ""))];
   };
   const result = data.result === undefined ? [] : [make("button", { class: "tile all", onclick: () => choose(data.result, 0) }, make("b", {}, `${page.result} ${state.hidden ? "?" : shown(blocks[data.result].cells[0])}`), make("small", {}, blocks[data.result].meaning))];
-  const which = group === null ? "" : `${axes[group].heads[state.at[0]]}; means go over all ${axes[group].size}`;
+  const which = group === null ? "" : `${axes[group].heads[state.at[0]]}, one of ${axes[group].size}; means go over all`;
   root.replaceChildren(make("p", { class: "lead" }, which), make("div", { class: "boxes" }, ...boxes), make("div", { class: "tiles" }, ...result, ...(page.tiles || []).flatMap((each) => tile(each))));
   mark();
 }

@@ -1,8 +1,8 @@
 """RLHF PPO on one screen: the whole loss, one equation a line, in the order and the letters of the papers.
 
 n is a response, t a position in it, m is 1 where a token of the response is written, and N is how many of these there are.
-The plain workbook has its equations from here; with conventions that can be chosen (`preset=`) the same quantities have more
-steps, and the same numbers as long as every convention stands at its default.
+The plain workbook has its equations from here; a workbook in which conventions can be chosen (`preset=`) computes
+these quantities in more steps, and gets the same numbers as long as every convention has its default value.
 
 Sources: Ziegler et al. 2019, Fine-Tuning Language Models from Human Preferences, 1909.08593 (FT); Schulman 2020, Approximating KL
 Divergence (KL); Schulman et al. 2016, High-Dimensional Continuous Control Using Generalized Advantage Estimation, 1506.02438 (GAE);

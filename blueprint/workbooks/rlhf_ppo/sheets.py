@@ -68,7 +68,7 @@ from blueprint.workbooks.rlhf_ppo.steps import Steps
 
 
 def averaged_rows(rows: Rows, opening: Opening) -> list[Block]:
-    """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
+    """Returns the rows that the first sheet shows as a mean over the response tokens (shown as `mean.…`)."""
     return [first_of(names, rows) for _, shown, names, *_ in opening.pieces if shown.startswith("mean.")]
 
 
