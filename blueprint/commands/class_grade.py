@@ -79,9 +79,9 @@ def grade(
 ) -> None:  # fmt: skip
     """Mark what students handed in: a folder, or a zip as the platform delivers it.
 
-    A file is known by its token alone, never by its name. A blank is right if it agrees with the answer as displayed; else
-    carried, if the student's own earlier numbers give it; else feedback names the mistake that gives it, if one does.
-    Submissions are kept in the folder of the results.
+    A file is known by its token alone, never by its name. A blank is right if it agrees with the answer as displayed, or
+    within the policy's tolerance; else carried, if the student's own earlier numbers give it and leave something to compute; else
+    feedback names the mistake that gives it, if one does. Submissions are kept in the folder of the results.
     """
     _refuse_targets(folder, force, [each for each in (gradebook, worksheet, policy, times) if each])
     key = Key.load(key_path)

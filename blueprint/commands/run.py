@@ -68,9 +68,9 @@ def run(
 ) -> None:
     """Train a small policy by RLHF, from demonstrations to the last iteration, for several KL coefficients at once.
 
-    The folder keeps every iteration: the same command continues a killed run, with the same digits. Given FOLDER alone,
-    blueprint continues that run, or shows it: as a chart, as a page, as a workbook with a row for each iteration; or it writes one
-    iteration as a workbook of its own.
+    The folder keeps every iteration: the same command continues a killed run, with the same digits. FOLDER alone
+    continues that run. With --plot, --page or -o FILE.xlsx it is shown as a chart, as a page, or as a workbook with a row for each
+    iteration; with --iteration one iteration becomes a workbook of its own.
     """
     errors.need_torch("run")
     from blueprint.training.run import opened

@@ -19,7 +19,7 @@ def refusal(where: str, found: str, expected: str) -> NumbersError:
 
 
 CLOSE = 0.605
-"""Share of letters that a name has in common with one that was probably meant, at least: `nope` is no misspelled `openai`."""
+"""Likeness (`difflib`'s ratio) of a name that was probably meant, at least: `nope` and `openai` have 0.6."""
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:

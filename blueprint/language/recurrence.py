@@ -1,4 +1,4 @@
-"""A recursion along one axis; whatever does not depend on the previous member is computed once, for all members.
+"""A recursion along one axis; whatever does not depend on the previous member is computed once, as far as no digit changes.
 
 In Â[t] = δ[t] + γλ·Â[t+1] only a product and a sum are left for each member: δ and γλ are computed before the first. Each number
 comes from the same operations as when members are computed one by one, so it is the same to its last bit. Operations whose rounding

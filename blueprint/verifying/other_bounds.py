@@ -38,7 +38,7 @@ def tries(between: Between) -> Iterator[Try]:
                 f"another equation of {meaning_of(equations, name)}: 1 + {text(bound)} is the bound, not {text(bound)}"
             )
             yield Try(label, settings, {"equations": {name: to(whole, further)}})
-        yield from _shares(equations, name, own, held, settings)
+        yield from _shares(between, name, own, held)
         for part in _of_exponentials(own):
             for low, high in around:
                 for says, made in _held(part, low, high):
@@ -59,23 +59,25 @@ def _around_one(limits: list[Ref]) -> Iterator[tuple[Expr, Expr]]:
         yield from ((below, above), (log(below), log(above)))
 
 
-def _shares(
-    equations: Equations, name: str, own: Expr, held: list[Ref], settings: Mapping[str, float | str]
-) -> Iterator[Try]:
-    """Yields a bound that is a share of a row that the equation reads: V is held between V_old·(1 − ε) and V_old·(1 + ε)."""
-    read = {node.block: node for node in walk(own) if isinstance(node, Ref) and node.block.axes and not node.block.text}
+def _shares(between: Between, name: str, own: Expr, held: list[Ref]) -> Iterator[Try]:
+    """Yields a bound that is a share of a row that the equation reads, or of its size: V is held between V_old ± ε·|V_old|."""
+    rows = {node.block: node for node in walk(own) if isinstance(node, Ref) and node.block.axes and not node.block.text}
+    read = [ref for block, ref in rows.items() if block.name not in between.masks]
     for bound in (each for each in held if any(_is_of(node, each.block) for node in walk(own))):
-        for part in (each for ref in read.values() for each in (ref, Op("abs", (ref,)))):
+        for part in (each for ref in read for each in (ref, Op("abs", (ref,)))):
             share = put(own, bound, Op("mul", (bound, part)), alike=True)
             what = f"{text(bound)}·{text(part)} is the bound, not {text(bound)}"
-            label = f"another equation of {meaning_of(equations, name)}: {what}"
-            yield Try(label, settings, {"equations": {name: to(equations.rows[name].inside, share)}})
+            label = f"another equation of {meaning_of(between.equations, name)}: {what}"
+            change = to(between.equations.rows[name].inside, share)
+            yield Try(label, between.settings, {"equations": {name: change}}, far=True)
 
 
 def _is_read_alone(own: Expr, bound: Block) -> bool:
     """Tells whether an equation reads a bound, and nowhere takes it off 1 or adds it to 1."""
-    around = (node for node in walk(own) if isinstance(node, Op) and node.name in ("add", "sub"))
-    from_one = any(same(node.args[0], Constant(1)) and _is_of(node.args[1], bound) for node in around)
+    around = [node.args for node in walk(own) if isinstance(node, Op) and node.name in ("add", "sub")]
+    from_one = any(
+        _is_of(other, bound) and same(one, Constant(1)) for args in around for one, other in (args, args[::-1])
+    )
     return any(_is_of(node, bound) for node in walk(own)) and not from_one
 
 

@@ -1,6 +1,6 @@
 """Causes that are a factor too many, or another one: a coefficient of the step, what it leaves of 1, a length or a temperature by
 which a part of an equation is multiplied or divided, and should not be. λ that multiplies the next value, too; 1 − the weight of
-one loss on the other; λ in the place of γ; a score that is paid to each token by its share.
+one loss on the other; λ in the place of γ; a score that is paid to each token by its share; a length that counts the prompt, too.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -31,6 +31,8 @@ SIGNS = {"mul": "multiplied with", "div": "divided by"}
 TENTHS = (5, 6, 7, 8, 9, 11, 12, 15)
 """Temperatures that runs have, times 10."""
 LOGPROBS = "logprobs"
+FLAG = "0 or 1"
+"""The unit of a row that says whether something is so."""
 
 
 def tries(between: Between) -> Iterator[Try]:
@@ -53,7 +55,7 @@ def tries(between: Between) -> Iterator[Try]:
                 seen.add(written)
                 label = f"another equation of {meaning_of(equations, name)}: {says}"
                 yield Try(label, settings, {"equations": {name: to(whole, made)}}, far=True)
-        yield from _counted(equations, name, counts, settings)
+        yield from _counted(between, name, counts)
     for row in between.read:
         yield from _of_what_is_known(equations, row, factors, settings)
 
@@ -66,41 +68,38 @@ def _exchanged(own: Expr, coefficients: list[Ref]) -> Iterator[tuple[str, Expr]]
             yield f"{_called(other)} is read, not {_called(node)}", put(own, node, other)
 
 
-def _counted(equations: Equations, name: str, counts: list[Ref], settings: Mapping[str, float | str]) -> Iterator[Try]:
+def _counted(between: Between, name: str, counts: list[Ref]) -> Iterator[Try]:
     """Yields an equation that reads what a mask counts in the place of another number of tokens, as that of prompt and response.
 
-    Of two models, or of both sides of a pair, it is so in both.
+    Where the other model, or the other side of a pair, reads one as well, it is so in both.
     """
-    twin = twin_of(name, equations)
-    read = dict[str, tuple[Expr, Ref]]()
-    for each in filter(None, (name, twin)):
-        own = plain_of(equations, each)
-        node = None if own is None else _count_in(own)
-        if own is None or node is None:
-            return
-        read[each] = own, node
-    if name.partition(".")[0] in (SIDES[1], MODELS[1]):
-        return  # it is said of the other one, which stands first
-    for count in counts:
-        if all(node.block.axes == count.block.axes for _, node in read.values()):
-            changes = {
-                each: to(equations.rows[each].inside, put(own, node, count, alike=True))
-                for each, (own, node) in read.items()
-            }
-            what = f"{_called(count)} is read, not {text(read[name][1])}"
-            label = f"another equation of {meaning_of(equations, name)}: {what}"
-            yield Try(f"{label}, and in {twin}" if twin else label, settings, {"equations": changes}, far=True)
+    equations, twin = between.equations, twin_of(name, between.equations)
+    read = {each: found for each in (name, twin) if each in between.way and (found := _count_in(equations, each))}
+    if name not in read or (len(read) > 1 and name.partition(".")[0] in (SIDES[1], MODELS[1])):
+        return  # of two rows it is said of the first
+    for count in (each for each in counts if all(each.block.axes == node.block.axes for _, node in read.values())):
+        changes = {
+            each: to(equations.rows[each].inside, put(own, node, count, alike=True))
+            for each, (own, node) in read.items()
+        }
+        what = f"{_called(count)} is read, not {text(read[name][1])}"
+        label = f"another equation of {meaning_of(equations, name)}: {what}{f', and in {twin}' * (len(read) > 1)}"
+        yield Try(label, between.settings, {"equations": changes}, far=True)
 
 
-def _count_in(own: Expr) -> Ref | None:
-    """Returns the one number of tokens that an equation reads; None where it reads none, or several."""
-    found = [node for node in walk(own) if isinstance(node, Ref) and _is_count(node.block)]
-    return found[0] if len({node.block for node in found}) == 1 else None
+def _count_in(equations: Equations, name: str) -> tuple[Expr, Ref] | None:
+    """Returns the equation of a row, and the one number of tokens that it reads; None where it reads none, or several."""
+    own = plain_of(equations, name)
+    if own is None:
+        return None
+    found = {node.block: node for node in walk(own) if isinstance(node, Ref) and _is_count(node.block)}
+    return (own, next(iter(found.values()))) if len(found) == 1 else None
 
 
 def _is_count(row: Block) -> bool:
-    """Tells whether a row has a whole number for each member of an axis."""
-    return len(row.axes) == 1 and not row.typed and not row.text and not row.about.decimals
+    """Tells whether a row is computed, and has a whole number for each member of an axis: no 0 or 1."""
+    about = row.about
+    return len(row.axes) == 1 and not (row.typed or row.text or about.decimals or about.unit == FLAG)
 
 
 def _left_of_one(setting: Ref) -> Ref:

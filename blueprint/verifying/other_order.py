@@ -1,5 +1,6 @@
 """Causes that are another order: a function of what is read before it is used, a mean taken before its time, the function of each
-token summed where the sum of tokens has the function, a coefficient behind a function, not in it; each in one row alone.
+token summed where the sum of tokens has the function, a coefficient behind a function, not in it, a function of each part of a
+difference by itself; in one row alone, or in those of both sides.
 """
 
 from __future__ import annotations
@@ -61,20 +62,24 @@ def _through(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[Labell
                 yield f"{' and '.join(each.block.name for each in parts)} in {name}: {says}", {name: to(whole, expr)}
 
 
-CURVED = ("exp", "log", "maximum", "minimum", "where", "sqrt")
-"""Operations of which a multiple is another number than that of the multiple."""
+CURVED = ("exp", "log", "tanh", "sqrt", "maximum", "minimum", "where", "div")
+"""Operations f for which c·f(x) may be another number than f(c·x)."""
 
 
 def _of_one_row(equations: Equations, plain: Mapping[str, Expr]) -> Iterator[tuple[str, Expr, Ref, Expr]]:
     """Yields rows that are a function of one row of the same shape: their names and equations, what they read, and what that is."""
     for name, own in plain.items():
         curved = any(isinstance(node, Op) and node.name in CURVED for node in walk(own))
-        read = {node.block: node for node in walk(own) if isinstance(node, Ref) and node.block.axes}
+        read = {text(node): node for node in walk(own) if isinstance(node, Ref) and node.block.axes}
         if not curved or len(read) != 1:
             continue
-        ((of, ref),) = read.items()
-        made: Expr | None = ref
-        while isinstance(made, Ref) and made.at == tuple(map(Position, of.axes)) and made.block.name in equations.rows:
+        (ref,) = read.values()
+        made: Expr | None = ref if ref.block.axes == equations.rows[name].axes else None
+        while (
+            isinstance(made, Ref)
+            and made.at == tuple(map(Position, made.block.axes))
+            and made.block.name in equations.rows
+        ):
             made = plain_of(equations, made.block.name)  # what only repeats a row is gone through
         if made is not None and not isinstance(made, Ref):
             yield name, own, ref, made

@@ -19,8 +19,8 @@ MOST_ROWS, MOST_OTHERS = 16, 16
 def tries(between: Between) -> Iterator[Try]:
     """Yields rows on the way with another row added."""
     equations, masks = between.equations, between.masks
-    wanted = [name for name in between.way if name in between.wanted or not only_picks(equations.rows[name])]
-    rows = (equations.rows[name] for name in wanted if name not in masks)
+    there = [name for name in between.way if name in between.wanted or not only_picks(equations.rows[name])]
+    rows = (equations.rows[name] for name in there if name not in masks)
     for row, own in [(row, row.inside) for row in rows if row.axes and row.inside is not None][:MOST_ROWS]:
         for other in alike(equations, between.wanted[0], row, MOST_OTHERS):
             if other not in masks:

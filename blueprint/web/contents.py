@@ -134,8 +134,10 @@ class Contents:
         }
 
     def heads(self, axis: Axis) -> list[str] | None:
-        """Returns what stands above the groups of an axis on the sheets, of the axis whose groups one chooses from."""
-        if axis not in (sheet.across[0] for sheet in self.outline.sheets if len(sheet.across) > 1):
+        """Returns what stands above each group of columns on the sheets; None for an axis of which no sheet has groups."""
+        chosen = [self.outline.chosen.across] if self.outline.chosen else []
+        across = (*chosen, *(sheet.across for sheet in self.outline.sheets))
+        if axis not in (each[0] for each in across if len(each) > 1):
             return None
         numbered = [f"{axis.meaning} {place + axis.start}" for place in range(self.values.size(axis))]
         return [*self.outline.heads.get(axis, numbered)]
