@@ -28,9 +28,6 @@ def pytest_configure(config: pytest.Config) -> None:
     fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # On some processors MKL sums a batch in another order than each of its rows by itself: 3e-15 apart, which a run of 160
-    # iterations enlarges. Tests that compare digits ask for the order that is the same on all.
-    os.environ.setdefault("MKL_CBWR", "COMPATIBLE")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
         # Without bytecode each process that a test starts compiles the package anew, for half a second.
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.rootpath / ".pytest_cache" / "bytecode"))

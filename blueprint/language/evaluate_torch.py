@@ -204,12 +204,12 @@ class Tensors:
                 return self._lookup(expr, frame, at) if lookups_in(expr) else self._aligned(expr, frame, at)
             case Op():
                 return self._operation(expr, frame, at)
-            case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
-                return self._dot(left, right, axes, frame, at)
             case Reduce(name, axes, body):
                 inner = self._expr(body, frame + axes, at)
                 cells = inner.expand([len(inner), *inner.shape[1 : 1 + len(frame)], *map(self.values.size, axes)])
                 over = tuple(range(1 + len(frame), 1 + len(frame) + len(axes)))
+                # A matrix product would sum the same numbers in another order where it has another number of rows, so that the
+                # ratio of equal policies is not quite 1.
                 return cells.sum(over) if name == "sum" else self._finite(cells, is_limit(body)).amax(over)
             case Find(name, axis, among, value):
                 listed = self._expr(among, (*frame, axis), at)
@@ -317,20 +317,6 @@ class Tensors:
             else:
                 raise NotationError(f"{ref} looks up a member beside an edge, which no page does")
         return _known(known, array[tuple(places)])
-
-    def _dot(self, left: Ref, right: Ref, axes: tuple[Axis, ...], frame: tuple[Axis, ...], at: At) -> Tensor:
-        """Sums products without building them."""
-        code = {axis: i + 1 for i, axis in enumerate(frame + axes)}
-        (of_left, a), (of_right, b) = (self._view(ref, frame + axes, at) for ref in (left, right))
-        kept = [axis for axis in frame if axis in of_left or axis in of_right]
-        files = max(len(a), len(b))
-        a, b = (each.expand(files, *each.shape[1:]) for each in (a, b))
-        named = [[0, *(code[axis] for axis in letters)] for letters in (of_left, of_right, kept)]
-        missing = [axis for axis in axes if axis not in of_left and axis not in of_right]
-        found = torch.einsum(a, named[0], b, named[1], named[2])
-        for axis in missing:
-            found = found * self.values.size(axis)
-        return found.reshape(files, *(self.values.size(axis) if axis in kept else 1 for axis in frame))
 
 
 class _Words:

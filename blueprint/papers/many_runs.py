@@ -81,8 +81,8 @@ def written(log_p: Tensor, tokens: Tensor) -> Tensor:
 def numbers(model: Weights, prompts: Tensor, tokens: Tensor) -> Tensor:
     """Returns the number of a critic or a reward model after the prompt and after each token, [R, B, T + 1]."""
     memory = memories(model, prompts, tokens)
-    found = memory.flatten(1, 2) @ model["w"][..., None]
-    return found.reshape(memory.shape[:3]) + model["b"][:, None, None]
+    # Not `memory @ w`: of one run alone that is another routine, which may sum in another order and so come to other digits.
+    return (memory * model["w"][:, None, None]).sum(-1) + model["b"][:, None, None]
 
 
 def values(critic: Weights, prompts: Tensor, tokens: Tensor) -> Tensor:
