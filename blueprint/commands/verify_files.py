@@ -107,13 +107,14 @@ def book_of(paths: Sequence[Path], options: VerifyOptions, view: ViewOptions, na
     """
     dumps = [read_dump(path) for path in paths]
     verifier, whole = verifier_of(dumps[0]), _all_of(dumps, options)
-    part, agrees = (step.alone(whole) if len(dumps) == 1 else _together(dumps, whole, options)), whole.agrees
+    again = replace(options, causes=False)  # what is computed from here on is shown, and causes are said above
+    part, agrees = (step.alone(whole) if len(dumps) == 1 else _together(dumps, whole, again)), whole.agrees
     console.say(f"{text_of_step(whole)}\n" if len(dumps) > 1 else f"{part.chosen}\n\n{text_of(part.verdict)}\n")
     fitted = "; ".join(f"{name} with {line}" for name, line in part.verdict.left_open.items() if line)
     if fitted:
         console.say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
     if part.verdict.left_open:
-        part = step.alone(_all_of([verifier.as_part(part.verdict)], options))
+        part = step.alone(_all_of([verifier.as_part(part.verdict)], again))
     with errors.ending_in(errors.Refused, MinibatchError):
         shown = verifier.shown(part.verdict, part.chosen, view)
     return _book(shown, name, view.gradients), agrees

@@ -4,12 +4,27 @@ each, or over all of both.
 Where a row along one axis, [q], sums along another one, [q, i], the same along the first is a row [i], and over both a number. What
 the row is made of is laid out so, too, where it is itself along the first axis: the mean from which a spread is taken. And where
 a number sums along both, the same along one of them is a row, as the mean and the spread of each group for those of the batch.
+A number of each prompt may also be laid out in turn, 1, 2, 3, 1, 2, 3, where it should stand as often as its prompt has responses.
 """
 
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from blueprint.language import Axis, Block, Count, Expr, Op, Position, Reduce, Ref, rebuilt, walk
+from blueprint.language import (
+    Axis,
+    Block,
+    Constant,
+    Count,
+    Expr,
+    Lookup,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    rebuilt,
+    rounded,
+    walk,
+)
 from blueprint.misconceptions.rewriting import Change, Names, put
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import another_row
@@ -25,7 +40,8 @@ def tries(
     """Yields such causes between the rows that are known and those that are wanted."""
     equations = of.under(settings)
     way = equations.on_the_way_to_any(wanted, known)
-    for label, changes in (*_along_others(equations, way, of.counts), *_along_one(equations, way, of.counts)):
+    axes = (_along_others(equations, way, of.counts), _along_one(equations, way, of.counts), _in_turn(equations, way))
+    for label, changes in (each for some in axes for each in some):
         yield Try(label, settings, {"equations": changes})
 
 
@@ -55,6 +71,43 @@ def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axi
                             {row: other}, {each: size for each, axis in counts.items() if axis is across}
                         )
                         yield f"{label}, and divided by as many", dict.fromkeys(which, change)
+
+
+def _in_turn(equations: Equations, way: list[str]) -> Iterator[Labelled]:
+    """Yields rows along one axis that are laid out in turn in those that read them along two, of which it is the outer one."""
+    for name in way:
+        row = equations.rows[name]
+        there = [each for each in _readers(equations, way, row) if equations.rows[each].axes[:1] == row.axes]
+        there = [each for each in there if len(equations.rows[each].axes) == len(row.axes) + 1 == 2]
+        for which in [there, *([each] for each in there if len(there) > 1)] if there else []:
+            outer, inner = equations.rows[which[0]].axes
+            laid = another_row(row, (outer, inner), Ref(row, (Lookup(outer, _turn(outer, inner)),)))
+            label = f"{name} is laid out in turn, not for each {inner.meaning}, in {' and '.join(which)}"
+            yield label, dict.fromkeys(which, _read_laid(row, laid))
+
+
+def _turn(outer: Axis, inner: Axis) -> Expr:
+    """Returns the place along the outer axis, from 0, at which one comes who goes along it again and again."""
+    rows, place = Count("size", outer), Op("mul", (_from_0(outer), Count("size", inner)))
+    place = Op("add", (place, _from_0(inner)))
+    half = Op("div", (Op("sub", (rows, Constant(1))), Op("mul", (Constant(2), rows))))
+    rounds = rounded(Op("sub", (Op("div", (place, rows)), half)), 0)  # how often one has come to the end
+    return Op("sub", (place, Op("mul", (rounds, rows))))
+
+
+def _from_0(axis: Axis) -> Expr:
+    return Op("sub", (Count("number", axis), Constant(axis.start)))
+
+
+def _read_laid(row: Block, laid: Block) -> Change:
+    """Makes a change of an equation: a row is read at both places, as it is laid out."""
+
+    def change(expr: Expr, names: Names) -> Expr:
+        if isinstance(expr, Ref) and expr.block is row:
+            return Ref(laid, tuple(map(Position, laid.axes)))
+        return rebuilt(expr, lambda inner: change(inner, names))
+
+    return change
 
 
 def _readers(equations: Equations, way: list[str], row: Block) -> list[str]:

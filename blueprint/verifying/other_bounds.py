@@ -1,6 +1,6 @@
 """Causes that are bounds where there should be none: a log-ratio that is held between −10 and 10 before its exponential, a KL that
-is at most 10, a ratio whose logarithm is held between −ε and ε; and a bound that is taken as a distance from 1, or as a share of a
-row, which it is not.
+is at most 10, a ratio whose logarithm is held between −ε and ε, advantages between the bounds of the rewards; and a bound that is
+taken as a distance from 1, or as a share of a row, which it is not.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +15,8 @@ from blueprint.verifying.equations import Between, meaning_of, plain_of, to
 from blueprint.verifying.in_memory import Try
 
 CLIP = "clip"
+MOST_HELD = 12
+"""So many rows, the nearest first, are held between the bounds of another one."""
 BOUNDS = (5, 10, 20)
 """Numbers between which libraries hold log-ratios, and estimates that are made of their exponentials."""
 
@@ -27,6 +29,7 @@ def tries(between: Between) -> Iterator[Try]:
     held = [Ref(each, ()) for each in limits if float(settings[each.name]) != OFF]
     around = [*_around_zero([*map(Constant, BOUNDS), *held]), *_around_one(held)]
     yield from _as_logarithms(equations, way, settings)
+    yield from _as_another_row(between)
     for name in way:
         own = plain_of(equations, name)
         if own is None or name in between.masks:
@@ -44,6 +47,46 @@ def tries(between: Between) -> Iterator[Try]:
                 for says, made in _held(part, low, high):
                     label = f"another equation of {meaning_of(equations, name)}: {text(part)} is held {says}"
                     yield Try(label, settings, {"equations": {name: to(whole, put(own, part, made))}})
+
+
+def _as_another_row(between: Between) -> Iterator[Try]:
+    """Yields rows that are held between the bounds of another row: advantages between those of the rewards."""
+    equations, settings = between.equations, between.settings
+    bounds = {f"{text(low)} and {text(high)}": (low, high) for low, high in _bounds_of_rows(equations)}
+    rows = [equations.rows[name] for name in between.way if name not in between.masks]
+    rows = [row for row in rows if row.axes and plain_of(equations, row.name) is not None][:MOST_HELD]
+    for row, (said, (low, high)) in product(rows, bounds.items()):
+        own = plain_of(equations, row.name)
+        assert own is not None
+        if not any(same(each, low) or same(each, high) for each in walk(own)):
+            made = Op("maximum", (low, Op("minimum", (high, own))))
+            label = (
+                f"another equation of {meaning_of(equations, row.name)}: it is held between {said}, as another row is"
+            )
+            yield Try(label, settings, {"equations": {row.name: to(row.inside, made)}}, far=True)
+
+
+def _bounds_of_rows(equations: Equations) -> Iterator[tuple[Expr, Expr]]:
+    """Yields the lower and the upper bound of every row that is held between two that are made of settings."""
+    plain = {row: plain_of(equations, name) for name, row in equations.rows.items() if row.axes}
+    least = {row: _bound_in("maximum", own) for row, own in plain.items() if own is not None}
+    for own in (each for each in plain.values() if each is not None):
+        high = _bound_in("minimum", own)
+        read = [node.block for node in walk(own) if isinstance(node, Ref)]
+        lows = [_bound_in("maximum", own), *(least.get(row) for row in read)]
+        low = next((each for each in lows if each is not None), None)
+        if high is not None and low is not None:
+            yield low, high
+
+
+def _bound_in(name: str, own: Expr) -> Expr | None:
+    """Returns the bound in an equation that is made of settings and constants alone, of which one is no constant."""
+    for node in walk(own):
+        for part in node.args if isinstance(node, Op) and node.name == name else ():
+            read = [each for each in walk(part) if isinstance(each, Ref)]
+            if read and all(is_setting(each.block) for each in read):
+                return part
+    return None
 
 
 def _around_zero(bounds: list[Expr]) -> Iterator[tuple[Expr, Expr]]:

@@ -169,6 +169,8 @@ def other_places_of_masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[
                 f"{said} leaves rows out that are full",
                 put(expr, part, Op("mul", (part, Op("sub", (Constant(1), full))))),
             )
+            unless_full = put(expr, part, Op("mul", (part, Op("maximum", (behind, full)))))
+            yield f"{said} leaves the last one out, but of rows that are full", unless_full
         yield f"1 is added to {said}", put(expr, part, Op("add", (Constant(1), part)))
 
 

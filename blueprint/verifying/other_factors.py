@@ -6,8 +6,24 @@ one loss on the other; λ in the place of γ; a score that is paid to each token
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from blueprint.language import Axis, Block, Constant, Edge, Expr, Op, Position, Reduce, Ref, exp, text, walk
+from blueprint.language import (
+    Axis,
+    Block,
+    Constant,
+    Count,
+    Edge,
+    Expr,
+    Lookup,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    exp,
+    text,
+    walk,
+)
 from blueprint.misconceptions.rewriting import is_setting, put
+from blueprint.verifying.constant_rows import constant_rows
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
     MODELS,
@@ -31,6 +47,8 @@ SIGNS = {"mul": "multiplied with", "div": "divided by"}
 TENTHS = (5, 6, 7, 8, 9, 11, 12, 15)
 """Temperatures that runs have, times 10."""
 LOGPROBS = "logprobs"
+MOST_BY_FLAGS = 12
+"""So many rows that are made, the nearest first, are tried as 0 where something is so."""
 FLAG = "0 or 1"
 """The unit of a row that says whether something is so."""
 
@@ -58,6 +76,7 @@ def tries(between: Between) -> Iterator[Try]:
         yield from _counted(between, name, counts)
     for row in between.read:
         yield from _of_what_is_known(equations, row, factors, settings)
+    yield from _by_flags(between)
 
 
 def _exchanged(own: Expr, coefficients: list[Ref]) -> Iterator[tuple[str, Expr]]:
@@ -144,6 +163,40 @@ def _of_what_is_known(
         change = instead(row, other)
         label = f"{meaning_of(equations, row.name)}, wherever it is read: it is {says}"
         yield Try(label, settings, {"equations": dict.fromkeys(readers, change)}, far=True)
+
+
+def _by_flags(between: Between) -> Iterator[Try]:
+    """Yields rows, as they are made or as they are read, that are 0 where something is so, or is not: scores that were cut off."""
+    equations, masks = between.equations, between.masks
+    made = [name for name in between.way if name not in masks and not only_picks(equations.rows[name])]
+    plain = {equations.rows[name]: plain_of(equations, name) for name in made[:MOST_BY_FLAGS]}
+    readers = {row: by for row, by in between.read.items() if row.name not in masks}
+    for row in (*readers, *(row for row, own in plain.items() if own is not None)):
+        own = plain.get(row)
+        here = Ref(row, tuple(map(Position, row.axes))) if own is None else own
+        for says, flag in _flags(between, row):
+            for where, factor in ((f"not {says}", flag), (says, Op("sub", (Constant(1), flag)))):
+                made_so = Op("mul", (here, factor))
+                change = (
+                    to(row.inside, made_so) if own is not None else instead(row, another_row(row, row.axes, made_so))
+                )
+                label = f"{meaning_of(equations, row.name)}: it is 0 where it is {where}"
+                changes = dict.fromkeys(readers.get(row, [row.name]), change)
+                yield Try(label, between.settings, {"equations": changes}, far=True)
+
+
+def _flags(between: Between, row: Block) -> Iterator[tuple[str, Expr]]:
+    """Yields what is 1 or 0 for each member of an axis of a row, and what is 1 for those that fill their row of a mask."""
+    equations = between.equations
+    for name, each in equations.rows.items():
+        if each.about.unit != FLAG or not each.axes or not {*each.axes} <= {*row.axes} or name in between.masks:
+            continue
+        if each is not row and row.name not in equations.made_of((name,)) and each not in constant_rows(equations):
+            yield each.about.meaning or name, Ref(each, tuple(map(Position, each.axes)))
+    for mask in (equations.rows[name] for name in between.masks if name in equations.rows):
+        if len(mask.axes) > 1 and {*mask.axes[:-1]} <= {*row.axes}:
+            last = Lookup(mask.axes[-1], Op("sub", (Count("size", mask.axes[-1]), Constant(1))))
+            yield f"full in {mask.name}", Ref(mask, (*map(Position, mask.axes[:-1]), last))
 
 
 def _alike(equations: Equations, name: str, wanted: tuple[str, ...], masks: Collection[str]) -> list[Ref]:

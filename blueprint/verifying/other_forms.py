@@ -9,12 +9,13 @@ from blueprint.verifying.other_bounds import tries as of_bounds
 from blueprint.verifying.other_factors import tries as of_factors
 from blueprint.verifying.other_order import tries as of_order
 from blueprint.verifying.other_parentheses import tries as of_parentheses
+from blueprint.verifying.other_rows import tries as of_rows
 from blueprint.verifying.other_terms import tries as of_terms
 from blueprint.verifying.other_whitening import tries as of_whitening
 from blueprint.verifying.other_words import half_words, with_one_change
 from blueprint.verifying.substitutes import tries as of_substitutes
 
-FORMS = (of_parentheses, of_order, of_whitening, of_bounds, of_factors, of_terms)
+FORMS = (of_parentheses, of_order, of_whitening, of_bounds, of_factors, of_terms, of_rows)
 """The likelier first."""
 
 

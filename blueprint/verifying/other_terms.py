@@ -1,5 +1,5 @@
 """Causes that are a term too many: a row to which c times another one is added, as label smoothing adds the margin to a loss, or a
-KL is paid in the loss that is paid in the reward, too.
+KL is paid in the loss that is paid in the reward, too; or a number of each prompt to what each of its responses has.
 
 They are tried with c = 1. Where nothing behind it bends, what comes of it is straight in c, so that the c that a file would need
 follows.
@@ -8,7 +8,8 @@ follows.
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from blueprint.language import Constant, Expr, Op, Position, Ref, text
+from blueprint.language import Block, Constant, Expr, Op, Position, Ref, text
+from blueprint.verifying.constant_rows import constant_rows
 from blueprint.verifying.equations import Between, alike, meaning_of, only_picks, to
 from blueprint.verifying.in_memory import Try
 
@@ -22,11 +23,19 @@ def tries(between: Between) -> Iterator[Try]:
     there = [name for name in between.way if name in between.wanted or not only_picks(equations.rows[name])]
     rows = (equations.rows[name] for name in there if name not in masks)
     for row, own in [(row, row.inside) for row in rows if row.axes and row.inside is not None][:MOST_ROWS]:
-        for other in alike(equations, between.wanted[0], row, MOST_OTHERS):
-            if other not in masks:
-                part = Ref(equations.rows[other], tuple(map(Position, row.axes)))
+        for other in (*alike(equations, between.wanted[0], row, MOST_OTHERS), *_of_fewer_axes(between, row)):
+            if other not in masks and row.name not in equations.made_of((other,)):
+                part = Ref(equations.rows[other], tuple(map(Position, equations.rows[other].axes)))
                 label = f"another equation of {meaning_of(equations, row.name)}: {{}}{text(part)} is added"
                 yield _added(label, between.settings, row.name, own, part, 1.0)
+
+
+def _of_fewer_axes(between: Between, row: Block) -> list[str]:
+    """Returns rows that have one number for several cells of a row, those on the way first."""
+    rows, constant = between.equations.rows, constant_rows(between.equations)
+    ordered = dict.fromkeys((*between.way, *rows))
+    found = [name for name in ordered if rows[name].axes and {*rows[name].axes} < {*row.axes} and not rows[name].text]
+    return [name for name in found if rows[name] not in constant and not only_picks(rows[name])][:MOST_OTHERS]
 
 
 def _added(label: str, settings: Mapping[str, float | str], name: str, own: Expr, part: Expr, by: float) -> Try:

@@ -1,5 +1,6 @@
 """Causes that are a row less its mean, divided by its deviation, or both, where neither should be done: advantages that one of two
-surrogates whitens once more, scores that a loss divides by their deviation, rewards that are centred over each response.
+surrogates whitens once more, scores that a loss divides by their deviation, rewards that are centred over each response; and a row
+divided by its mean, as weights are whose mean shall be 1.
 
 A mean and a deviation are over what counts, or over all there is, pads too; of n or n − 1 numbers, with or without an ε.
 """
@@ -83,6 +84,7 @@ class Moments(NamedTuple):
     spread: by what is said of n the deviation.
     """
 
+    mean: Ref
     off: Ref
     spread: Mapping[str, Ref]
 
@@ -96,6 +98,7 @@ def _whitened_or_centred(between: Between, row: Block, own: Expr, small: list[Bl
     yield from _of_each(row, own, mask)
     of = _moments(row, own, mask)
     yield "taken less its mean over all", of.off
+    yield "divided by its mean over all", Op("div", (value, of.mean))
     for of_n, spread in of.spread.items():
         yield f"whitened over all{of_n}", Op("div", (of.off, spread))
         yield f"divided by its deviation over all{of_n}", Op("div", (value, spread))
@@ -119,11 +122,11 @@ def _moments(row: Block, own: Expr, mask: Block | None) -> Moments:
     least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
     below = {"": least, ", with n below, not n − 1": count}
     spread = {says: Ref(another_row(row, (), sqrt(Op("div", (square, each)))), ()) for says, each in below.items()}
-    return Moments(off, spread)
+    return Moments(Ref(mean, ()), off, spread)
 
 
 def _of_each(row: Block, own: Expr, mask: Block | None) -> Iterator[tuple[str, Expr]]:
-    """Yields a row less its mean along one of its two axes."""
+    """Yields a row less its mean along one of its two axes, and divided by that."""
     here = tuple(map(Position, row.axes))
     counts = Ref(another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here)), here)
     value = Ref(another_row(row, row.axes, own), here)
@@ -132,3 +135,4 @@ def _of_each(row: Block, own: Expr, mask: Block | None) -> Iterator[tuple[str, E
         mean = another_row(row, (one,), Op("div", (Reduce("sum", (axis,), Op("mul", (counts, value))), count)))
         less = Op("sub", (value, Ref(mean, (Position(one),))))
         yield f"taken less its mean of each {one.meaning}", Op("mul", (counts, less))
+        yield f"divided by its mean of each {one.meaning}", Op("div", (value, Ref(mean, (Position(one),))))

@@ -125,13 +125,16 @@ def from_here_on(mask: Array) -> Array:
 def counted(mask: Array, way: str) -> Array:
     """Returns the mask, [N, T], bool, as it is or by one of the mistakes.
 
-    no_last: without the last token of each row, as where the end token is taken for a pad. no_first: without the first.
+    no_last: without the last token of each row, as where the end token is taken for a pad. no_end: without it where pads follow.
+    no_first: without the first.
     one_more: with the token behind the last. later: moved by a token, as where it is not shifted as the labels are. not_full:
     without the rows that fill their columns. all: every position, prompt and pads, too.
     """
     match way:
         case "no_last":
             return np.asarray(mask & (from_here_on(mask) > 1))
+        case "no_end":
+            return np.asarray(mask & ((from_here_on(mask) > 1) | mask[:, -1:]))
         case "no_first":
             return np.asarray(mask & (np.cumsum(mask, axis=1) > 1))
         case "one_more":

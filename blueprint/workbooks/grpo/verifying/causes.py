@@ -232,6 +232,7 @@ SLIPS: Mistakes = {
         ("pads counted as tokens, of loss 0", {"padded": True}),
         (PADS, {"mask": "all"}),
         ("the last token of each response left out", {"mask": "no_last"}),
+        ("the last token of each response left out, but of those that are as long as can be", {"mask": "no_end"}),
         ("responses left out that are as long as can be, as where those without an end are masked", {"mask": "not_full"}),
         ("the mask one token late, as where it is not shifted as the labels are", {"mask": "later"}),
     ),

@@ -156,11 +156,13 @@ def laid_out(of: Fed) -> Laid:
 
 
 def _groups(batch: GroupedStep, ways: Ways) -> Array:
-    """Returns the group of each row, from 0."""
+    """Returns the group of each row, from 0 in the order in which the rollout has them."""
     count, known = len(batch.mask), batch.groups
     if known is None:
         return np.arange(count)
     places = np.asarray(batch.tensors.get("row_index", np.arange(count))).reshape(-1)
+    first = [places[known == group].min() for group in range(int(known.max()) + 1)]
+    known = np.argsort(np.argsort(first, kind="stable"), kind="stable")[known]
     place = places.argsort(kind="stable").argsort(kind="stable")  # in the rollout
     way, prompts = ways.get("groups", ("", 0))
     prompts = prompts or int(known.max()) + 1

@@ -138,6 +138,11 @@ def _transposed(of: Fed) -> Array:
     return found
 
 
+def _through(of: Fed, order: Callable[[Array], Array]) -> Array:
+    """Takes the response to which an order leads that is made of the places in the rollout, where files have another order."""
+    return order(np.argsort(np.argsort(of[PLACE], kind="stable"), kind="stable"))
+
+
 ROWS: Mapping[str, Callable[[Fed], Array]] = {
     "of the response before in the rollout": partial(_of_neighbour, by=1),
     "of the response behind in the rollout": partial(_of_neighbour, by=-1),
@@ -145,6 +150,13 @@ ROWS: Mapping[str, Callable[[Fed], Array]] = {
     "of the response behind in its group": partial(_of_table, axis=1, by=-1),
     "of the group before": partial(_of_table, axis=0, by=1),
     "of the group behind": partial(_of_table, axis=0, by=-1),
+    "of another row: rows of files are not brought into the order of the rollout": partial(
+        _through, order=lambda place: place
+    ),
+    "of another row: the order of the rollout is undone where it should be made": partial(
+        _through, order=lambda place: place[place]
+    ),
+    "of another row: the order of the rollout is not undone": partial(_through, order=np.argsort),
 }
 
 
