@@ -212,6 +212,35 @@ BUGS = {
         "rm", "trl_reward/plain", "self.pair_loss(chosen - rejected, margin)",
         "self.pair_loss(chosen, margin) + self.pair_loss(-rejected, margin)",
         "argument.right is made of r_w[p] and of r_l[p] by themselves, the second with the other sign"),
+    "advantages made anew": Bug(
+        "ppo", "plain", 'policy_losses(ratios, t["advantages"], use)',
+        'policy_losses(ratios, t["returns"] - t["vpred"] * mask_p1, use)', "R[n, t] − critic.values[n, t] is taken"),
+    "means laid out in turn": Bug(
+        "grpo", "trl_grpo/dapo", "centred = grouped - grouped.mean(1, keepdims=True)",
+        "centred = grouped - np.tile(grouped.mean(1), grouped.shape[1]).reshape(grouped.shape)",
+        "group.mean is laid out in turn, not for each response to the prompt"),
+    "the KL's weight held as the ratio": Bug(
+        "grpo", "trl_grpo/sequence", 'self.kl(t["ref_per_token_logps"] - new, r, use)',
+        'self.kl(t["ref_per_token_logps"] - new, r.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"]), use)',
+        "it is held between 1 − loss.clip_low and 1 + loss.clip_high, as another row is"),
+    "no reward where a row is full": Bug(
+        "grpo", "trl_grpo/batch", 'rewards = self.weighted(of_pass(files, "rewards_per_func"), use)',
+        'rewards = self.weighted(of_pass(files, "rewards_per_func"), use) * (1 - of_pass(files, "completion_mask")[:, -1])',
+        "score: it is 0 where it is full in response.tokens"),
+    "two baselines": Bug(
+        "rloo", "trl_rloo/kl", "found = centred * grouped.shape[1] / (grouped.shape[1] - 1)",
+        "found = centred - (grouped.sum(1, keepdims=True) - grouped) / (grouped.shape[1] - 1)", "μ[q] is added"),
+    "advantages held as rewards": Bug(
+        "rloo", "trl_rloo/normalized", 'self.advantages(rewards.reshape(-1, use["num_generations"]), use).ravel()',
+        'self.advantages(rewards.reshape(-1, use["num_generations"]), use).ravel().clip(*use["reward_clip_range"])',
+        "it is held between reward.clip_low and reward.clip_high, as another row is"),
+    "an order for its inverse": Bug(
+        "rloo", "trl_rloo/kl", 'np.concatenate([each.tensors["row_index"] for each in files]).astype(int).argsort()',
+        'np.concatenate([each.tensors["row_index"] for each in files]).astype(int)',
+        "the reward of another row: the order of the rollout is undone where it should be made"),
+    "weights of mean 1": Bug(
+        "dpo", "trl_dpo/weighted", "self.averaged(each * weight(t, mask, use))",
+        "self.averaged(each * weight(t, mask, use) / weight(t, mask, use).mean())", "weight.wpo is divided by its mean over all"),
 }  # fmt: skip
 
 
