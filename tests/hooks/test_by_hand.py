@@ -219,6 +219,14 @@ BUGS = {
         "grpo", "trl_grpo/dapo", "centred = grouped - grouped.mean(1, keepdims=True)",
         "centred = grouped - np.tile(grouped.mean(1), grouped.shape[1]).reshape(grouped.shape)",
         "group.mean is laid out in turn, not for each response to the prompt"),
+    "no loss on the end token": Bug(
+        "grpo", "trl_grpo/grpo", 'mask, new, of = t["completion_mask"], t["per_token_logps"]',
+        'mask, new, of = t["completion_mask"] * np.pad(t["completion_mask"][:, 1:], ((0, 0), (0, 1)), constant_values=1), '
+        't["per_token_logps"]', "the last token of each response left out, but of those that are as long as can be"),
+    "scores of the response before": Bug(
+        "rloo", "trl_rloo/kl", 'apart = of_pass(files, "old_per_token_logps") - of_pass(files, "ref_per_token_logps")',
+        'apart, rewards = of_pass(files, "old_per_token_logps") - of_pass(files, "ref_per_token_logps"), np.roll(rewards, 1, 0)',
+        "the score of the response before in the rollout, with its own KL"),
     "the KL's weight held as the ratio": Bug(
         "grpo", "trl_grpo/sequence", 'self.kl(t["ref_per_token_logps"] - new, r, use)',
         'self.kl(t["ref_per_token_logps"] - new, r.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"]), use)',

@@ -11,7 +11,8 @@ swap: by tensor, which one stands in its place. moved: tensors whose columns sta
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side; and how
 many prompts there are then, 0 for as many as in the file.
 mask: a word of `counted`.
-rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
+rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B];
+scores_read: whose score, of which its own KL is taken off.
 of_file: a word of `OF_FILE`, by which advantages are made of those of the file alone.
 inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
 equations: by row of the definitions, how its equation is changed; kept: rows without that. until: the last quantity that is needed.
@@ -25,7 +26,19 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
-from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Kept, Settings, Ways, changed, coarsest, held_in
+from blueprint.verifying import (
+    NO_RESULTS,
+    PLAIN,
+    Again,
+    Given,
+    Kept,
+    Settings,
+    Ways,
+    changed,
+    coarsest,
+    counted,
+    held_in,
+)
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import (
     EQUATIONS,
@@ -157,7 +170,7 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
     sized: with room for rounding.
     """
     every, kept = len(step.mask), cast(Kept, ways.get("kept") or Kept())
-    plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "rows_read"} else Kept()
+    plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "rows_read", "scores_read"} else Kept()
     scored, step, of, parts = plain.once("groups", step, lambda: _by_groups(step, ways))
     found = {name: np.zeros(len(step.mask)) for name in (*OF_GROUPS, "reward", "room")}
     found["advantages"] = np.zeros_like(of["response.tokens"])
@@ -200,6 +213,8 @@ def _by_groups(step: GroupedStep, ways: Ways) -> tuple[Array, GroupedStep, Fed, 
         # the rewards, and all that they are made of, of others in the same places of the same groups
         order = ways["rows_read"](of)
         of = {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
+    if "scores_read" in ways:
+        of = {**of, "score": of["score"][ways["scores_read"](of)]}
     groups = of["group"]
     same = len(set(np.bincount(groups).tolist())) == 1
     parts = [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]
@@ -335,13 +350,15 @@ def _used(found: Again, given: Given, ways: Ways, kept: Kept) -> Array | None:
     if ways.get("until") == "advantages":
         return None
     mask, times = found.batch.mask, float(turned.get("in_loss", 1.0))
+    there = mask & counted(mask, str(ways.get("mask", "")))  # where ours are, of which some tokens may not count
     if started(found) or "advantages" in given:
+        there = mask
         own, wide = kept.once("advantages", found.batch, lambda: _theirs(found.batch))
         if "mask" not in ways:
             return wide if times == 1.0 else wide * times
     if own is not None and "mask" in ways:  # the advantage of a response counts for tokens that are none of it
         own = np.broadcast_to(
-            own.sum(axis=1, keepdims=True) / np.maximum(1, mask.sum(axis=1, keepdims=True)), own.shape
+            own.sum(axis=1, keepdims=True) / np.maximum(1, there.sum(axis=1, keepdims=True)), own.shape
         )
     return None if own is None else _of_responses(own, mask) * times
 

@@ -182,6 +182,10 @@ def of_each_file(own: Array, mask: Array, word: str) -> Array:
         return np.asarray(np.where(mask, (own - some.mean()) / spread, 0.0))
 
 
+IN_REWARD = ("reward", "reward_token")
+"""Where a KL is paid that is taken off the score of its response."""
+
+
 def of_other_rows(settings: Settings, sizes: Sequence[int]) -> Iterator[Try]:
     """Yields rewards, then advantages, that are those of other responses; or that each file makes of its own.
 
@@ -191,6 +195,8 @@ def of_other_rows(settings: Settings, sizes: Sequence[int]) -> Iterator[Try]:
         yield Try(f"the advantage {says}", settings, {"rows_given": rows})
         if "rollout" in says:  # within a group it is the same
             yield Try(f"the reward {says}", settings, {"rows_read": rows})
+        if settings["kl.place"] in IN_REWARD:
+            yield Try(f"the score {says}, with its own KL", settings, {"scores_read": rows})
     if len({*sizes}) == 1 and len(sizes) > 1:
         both = {"groups": ("interleaved", 0), "rows_given": _transposed}
         yield Try("the advantages of interleaved groups, laid out one group after the other", settings, both)
