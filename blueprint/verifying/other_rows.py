@@ -14,12 +14,13 @@ from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.constant_rows import constant_rows
 from blueprint.verifying.equations import Between, meaning_of, reaches, to
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.other_factors import FLAG
 from blueprint.verifying.substitutes import wherever
 
 Of = Callable[[Ref], Expr]
 """What stands in the place of a row, by where it is read."""
-MOST_READ, MOST_MADE, MOST_HELD = 4, 12, 16
-"""So many rows that are read, and that are made, are taken for another one; and what is made of two of so many tensors."""
+MOST_READ, MOST_MADE, MOST_HELD = 4, 12, 12
+"""So many rows that are read, and that are made, are taken for one of twice so many others, or for what is made of two of them."""
 
 
 def tries(between: Between) -> Iterator[Try]:
@@ -47,18 +48,25 @@ def _single(between: Between, read: Sequence[tuple[Block, Sequence[str]]]) -> It
     """Yields rows for which another one is taken that is not on the way, and so not among the changes of equations."""
     equations, constant = between.equations, constant_rows(between.equations)
     near = {*between.way, *equations.made_of(between.wanted)}
-    far = {name: row for name, row in equations.rows.items() if name not in near and not (row.typed or row.text)}
+    far = {name: row for name, row in equations.rows.items() if name not in near and not row.typed and _is_number(row)}
     made = [equations.rows[name] for name in between.way if name not in between.masks]
     made = [row for row in made if row.axes and row.inside is not None]
     readers_of = [(row, readers, False) for row, readers in read] + [
         (row, [row.name], True) for row in made[:MOST_MADE]
     ]
     for row, readers, is_made in readers_of:
-        for name, other in far.items():
-            if other.axes == row.axes and other not in constant and row.name not in equations.made_of((name,)):
+        alike = {name: other for name, other in far.items() if other.axes == row.axes and other not in constant}
+        for name, other in sorted(alike.items(), key=partial(_how_far, row))[: 2 * MOST_HELD]:
+            if row.name not in equations.made_of((name,)):
                 change = to(row.inside, _here(other)) if is_made else wherever(row, partial(_as, other))
                 label = f"{meaning_of(equations, row.name)}: {meaning_of(equations, name)} is taken"
                 yield Try(label, between.settings, {"equations": dict.fromkeys(readers, change)}, far=True)
+
+
+def _how_far(row: Block, other: tuple[str, Block]) -> tuple[bool, bool]:
+    """Puts what belongs to a row first, `kl_new.k3` for `kl_new.k1`, then what has a plain name."""
+    own, name = row.name.partition(".")[0], other[0]
+    return name.partition(".")[0] != own, "." in name
 
 
 def _as(other: Block, ref: Ref) -> Ref:
@@ -78,8 +86,13 @@ def _held(between: Between, block: Block) -> list[Block]:
     return [
         row
         for name, row in equations.rows.items()
-        if row.axes == block.axes and not row.text and name not in left_out and (row.typed or "." not in name)
+        if row.axes == block.axes and _is_number(row) and name not in left_out and (row.typed or "." not in name)
     ][:MOST_HELD]
+
+
+def _is_number(row: Block) -> bool:
+    """Tells whether a row has numbers, neither words nor whether something is so."""
+    return not row.text and row.about.unit != FLAG
 
 
 def _made_of_two(name: str, one: Block, other: Block) -> Of:
