@@ -19,8 +19,10 @@ from blueprint.verifying.substitutes import wherever
 
 Of = Callable[[Ref], Expr]
 """What stands in the place of a row, by where it is read."""
-MOST_READ, MOST_MADE, MOST_HELD = 4, 12, 12
-"""So many rows that are read, and that are made, are taken for one of twice so many others, or for what is made of two of them."""
+MOST_READ, MOST_MADE = 4, 12
+"""So many rows that are read, and that are made, are taken for others."""
+MOST_FAR, MOST_HELD = 24, 16
+"""So many others are one of them, and of so many tensors two are."""
 
 
 def tries(between: Between) -> Iterator[Try]:
@@ -56,7 +58,7 @@ def _single(between: Between, read: Sequence[tuple[Block, Sequence[str]]]) -> It
     ]
     for row, readers, is_made in readers_of:
         alike = {name: other for name, other in far.items() if other.axes == row.axes and other not in constant}
-        for name, other in sorted(alike.items(), key=partial(_how_far, row))[: 2 * MOST_HELD]:
+        for name, other in sorted(alike.items(), key=partial(_how_far, row))[:MOST_FAR]:
             if row.name not in equations.made_of((name,)):
                 change = to(row.inside, _here(other)) if is_made else wherever(row, partial(_as, other))
                 label = f"{meaning_of(equations, row.name)}: {meaning_of(equations, name)} is taken"
