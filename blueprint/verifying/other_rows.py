@@ -1,8 +1,8 @@
-"""Causes that read the sum or the difference of two tensors in the place of one: advantages made anew of returns and new values,
-a log-prob to which a difference of two others is left in.
+"""Causes that read another tensor in the place of one, or the sum or the difference of two: advantages made anew of returns and new
+values, a log-prob to which a difference of two others is added.
 
-Both are tensors that a trainer holds: what a dump gives, and the rows that have a plain name, such as `returns`. What is one other
-row in its place is among the changes of equations.
+Two are taken of the tensors that a trainer holds: what a dump gives, and the rows that have a plain name, such as `returns`. One is
+taken that nothing on the way reads; rows on the way are among the changes of equations.
 """
 
 from collections.abc import Callable, Iterator, Sequence
