@@ -23,9 +23,9 @@ from blueprint.language import (
     walk,
 )
 from blueprint.misconceptions.rewriting import is_setting, put
-from blueprint.verifying.constant_rows import constant_rows
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
+    FLAG,
     MODELS,
     SIDES,
     Between,
@@ -49,8 +49,6 @@ TENTHS = (5, 6, 7, 8, 9, 11, 12, 15)
 LOGPROBS = "logprobs"
 MOST_BY_FLAGS = 12
 """So many rows that are made, the nearest first, are tried as 0 where something is so."""
-FLAG = "0 or 1"
-"""The unit of a row that says whether something is so."""
 
 
 def tries(between: Between) -> Iterator[Try]:
@@ -191,7 +189,7 @@ def _flags(between: Between, row: Block) -> Iterator[tuple[str, Expr]]:
     for name, each in equations.rows.items():
         if each.about.unit != FLAG or not each.axes or not {*each.axes} <= {*row.axes} or name in between.masks:
             continue
-        if each is not row and row.name not in equations.made_of((name,)) and each not in constant_rows(equations):
+        if each is not row and row.name not in equations.made_of((name,)):
             yield each.about.meaning or name, Ref(each, tuple(map(Position, each.axes)))
     for mask in (equations.rows[name] for name in between.masks if name in equations.rows):
         if len(mask.axes) > 1 and {*mask.axes[:-1]} <= {*row.axes}:

@@ -11,8 +11,7 @@ swap: by tensor, which one stands in its place. moved: tensors whose columns sta
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side; and how
 many prompts there are then, 0 for as many as in the file.
 mask: a word of `counted`.
-rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B];
-scores_read: whose score, of which its own KL is taken off.
+rows_read, scores_read, rows_given: by what is known of the responses, whose reward, or score alone, and whose advantage each has.
 of_file: a word of `OF_FILE`, by which advantages are made of those of the file alone.
 inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
 equations: by row of the definitions, how its equation is changed; kept: rows without that. until: the last quantity that is needed.
@@ -350,7 +349,7 @@ def _used(found: Again, given: Given, ways: Ways, kept: Kept) -> Array | None:
     if ways.get("until") == "advantages":
         return None
     mask, times = found.batch.mask, float(turned.get("in_loss", 1.0))
-    there = mask & counted(mask, str(ways.get("mask", "")))  # where ours are, of which some tokens may not count
+    there = mask & counted(mask, str(ways.get("mask", "")))  # where ours are
     if started(found) or "advantages" in given:
         there = mask
         own, wide = kept.once("advantages", found.batch, lambda: _theirs(found.batch))
