@@ -56,4 +56,10 @@ def test_a_rank_without_tokens_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize(("sizes", "count"), [([2, 2], 1), ([3, 2], 0), ([4], 0), ([], 0)])
 def test_only_groups_of_one_size_can_be_transposed(sizes: list[int], count: int) -> None:
-    assert sum("interleaved groups" in each.label for each in of_other_rows({}, sizes)) == count
+    tries = of_other_rows({"kl.place": "loss"}, sizes)
+    assert sum("interleaved groups" in each.label for each in tries) == count
+
+
+@pytest.mark.parametrize(("place", "said"), [("loss", False), ("reward", True), ("reward_token", True)])
+def test_a_score_has_a_kl_beside_it_where_the_reward_has(place: str, said: bool) -> None:
+    assert any("with its own KL" in each.label for each in of_other_rows({"kl.place": place}, [2, 2])) == said

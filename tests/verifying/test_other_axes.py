@@ -36,6 +36,7 @@ def test_a_mean_is_taken_along_the_other_axis_or_both() -> None:
         "the sum in mean goes over all",
         "mean is taken of each response, not of each prompt, in left",
         "mean is taken of all, not of each prompt, in left",
+        "mean is laid out in turn, not for each response, in left",
     ]
     equations = SMALL.under({})
     for label, axes in (("of each response", (q,)), ("of all", (q, i))):
@@ -47,8 +48,8 @@ def test_a_mean_is_taken_along_the_other_axis_or_both() -> None:
         assert total.axes == axes == tuple(sizes)
 
 
-def test_a_row_along_an_axis_of_its_own_is_not_laid_out() -> None:
-    """What is typed of each prompt has no number of each response."""
+def test_a_row_along_an_axis_of_its_own_is_taken_along_no_other() -> None:
+    """What is typed of each prompt has no number of each response: it can only stand at the wrong ones."""
 
     def derived(given, use):  # type: ignore[no-untyped-def]
         mean, left = block("mean", (q,), "μ", "mean"), block("left", (q, i), "A", "what is left")
@@ -57,7 +58,19 @@ def test_a_row_along_an_axis_of_its_own_is_not_laid_out() -> None:
         return {"mean": mean, "left": left}
 
     of = Definitions({}, labels(), {"r": (q, i), "many": (), "b": (q,)}, derived, counts={"many": i})
-    assert [each.label for each in of_other_axes(of, {}, ("left",), ())] == ["the sum in mean goes over all"]
+    assert [each.label for each in of_other_axes(of, {}, ("left",), ())] == [
+        "the sum in mean goes over all",
+        "mean is laid out in turn, not for each response, in left",
+    ]
+
+
+def test_a_row_that_is_laid_out_in_turn_begins_again_at_its_end() -> None:
+    """As `repeat` for `repeat_interleave`: of two prompts with three responses each 1, 2, 1 and 2, 1, 2."""
+    (changes,) = (e.ways["equations"] for e in of_other_axes(SMALL, {}, ("left",), ()) if "in turn" in e.label)
+    r = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]])
+    known = {"r": r, "many": np.asarray(3.0)}
+    left = SMALL.values({}, {q: 2, i: 3}, known, ("left",), changes)["left"]
+    assert np.allclose(left, r - np.tile([2.0, 20.0], 3).reshape(2, 3))
 
 
 def test_a_number_is_taken_of_each_and_a_sum_of_all_with_its_count() -> None:
