@@ -3,7 +3,8 @@ each, or over all of both.
 
 Where a row along one axis, [q], sums along another one, [q, i], the same along the first is a row [i], and over both a number. What
 the row is made of is laid out so, too, where it is itself along the first axis: the mean from which a spread is taken. And where
-a number sums along both, the same along one of them is a row, as the mean and the spread of each group for those of the batch.
+a number sums along both, the same along one of them is a row, as the mean and the spread of each group for those of the batch;
+or the mean of that row is taken, as the mean of the groups' spreads.
 A number of each prompt may also be laid out in turn, 1, 2, 3, 1, 2, 3, where it should stand as often as its prompt has responses.
 """
 
@@ -23,8 +24,10 @@ from blueprint.language import (
     Ref,
     rebuilt,
     rounded,
+    text,
     walk,
 )
+from blueprint.language.trees import free_axes
 from blueprint.misconceptions.rewriting import Change, Names, put
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import another_row
@@ -48,6 +51,7 @@ def tries(
 def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axis]) -> Iterator[Labelled]:
     """Yields rows of some, in each of which a sum runs along other axes. counts: by row that is a number, of which axis it is the
     size."""
+    alike: dict[tuple[str, str], list[tuple[str, dict[str, Change]]]] = {}
     for name in way:
         row = equations.rows[name]
         if len(row.axes) != 1 or len(row.definitions) != 1:
@@ -61,16 +65,37 @@ def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axi
                 there = [each for each in readers if {*row.axes, *over} <= {*equations.rows[each].axes}]
                 if other is None or not there:
                     continue
+                says = f"taken {says}, not of each {row.axes[0].meaning}"
                 for which in [there, *([each] for each in there if len(there) > 1)]:
-                    label = f"{name} is taken {says}, not of each {row.axes[0].meaning}, in {' and '.join(which)}"
-                    yield label, dict.fromkeys(which, _read_instead({row: other}))
-                    if any(_counts(equations.rows[each], across, counts) for each in which):
-                        every = Count("size", row.axes[0])
-                        size = every if over else Op("mul", (every, Count("size", across)))
-                        change = _read_instead(
-                            {row: other}, {each: size for each, axis in counts.items() if axis is across}
-                        )
-                        yield f"{label}, and divided by as many", dict.fromkeys(which, change)
+                    counted = any(_counts(equations.rows[each], across, counts) for each in which)
+                    for ending, change in _taken(row, across, other, counts, counted):
+                        changes = dict.fromkeys(which, change)
+                        yield f"{name} is {says}, in {' and '.join(which)}{ending}", changes
+                        if which is there:
+                            key = text(row.definitions[0].expr), f"{says}{ending}"
+                            alike.setdefault(key, []).append((name, changes))
+    for (_, says), found in alike.items():  # what one function makes for several
+        if len(found) > 1:
+            names = " and ".join(name for name, _ in found)
+            yield f"{names} are {says}", {each: change for _, changes in found for each, change in changes.items()}
+
+
+def _taken(
+    row: Block, across: Axis, other: Block, counts: Mapping[str, Axis], counted: bool
+) -> Iterator[tuple[str, Change]]:
+    """Yields that another row is read in the place of one; with as many numbers in a mean as there are then.
+
+    counted: whether what reads it reads how many there are along the other axis, too.
+    """
+    yield "", _read_instead({row: other})
+    every = Count("size", row.axes[0])
+    if other.axes and not _counts(row, across, counts):
+        mean = Op("mul", (Op("div", (every, Count("size", across))), Ref(other, tuple(map(Position, other.axes)))))
+        yield ", over as many", _read_instead({row: another_row(row, other.axes, mean)})
+    if counted:
+        size = every if other.axes else Op("mul", (every, Count("size", across)))
+        sizes = {each: size for each, axis in counts.items() if axis is across}
+        yield ", and divided by as many", _read_instead({row: other}, sizes)
 
 
 def _in_turn(equations: Equations, way: list[str]) -> Iterator[Labelled]:
@@ -127,9 +152,14 @@ def _along_one(equations: Equations, way: list[str], counts: Mapping[str, Axis])
         for along, across in _both_summed(row):
             laid = _Divided(along, across, counts)
             other, rows = laid.out(row), laid.rows
-            there = [each for each in _readers(equations, way, row) if along in equations.rows[each].axes]
+            readers = _readers(equations, way, row)
+            there = [each for each in readers if along in equations.rows[each].axes]
             if other is row or not there:
                 continue
+            total = Reduce("sum", (along,), Ref(other, (Position(along),)))
+            of_all = another_row(row, (), Op("div", (total, Count("size", along))))
+            label = f"{name} is the mean of those of each {along.meaning}, not one of all, in {' and '.join(readers)}"
+            yield label, dict.fromkeys(readers, _read_instead({row: of_all}))
             label = f"{name} is taken of each {along.meaning}, not of all, in {' and '.join(there)}"
             yield label, dict.fromkeys(there, _read_instead({row: other}))
             if len(rows) > 1:
@@ -205,12 +235,13 @@ class _Laid:
         expr = block.definitions[0].expr
         read = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref))
         other = {each: block if each is block else self.out(each, over) for each in read}
-        if any(each is None for each in other.values()):
-            return None
+        if any(each is None for each in other.values()):  # what is along both axes can stay as it is
+            return block if self.across in block.axes else None
         if self.across in block.axes and all(one is two for one, two in other.items()):
             return block
         own = (self.along,) == block.axes
-        return another_row(block, over if own else block.axes, self._expr(expr, other, over, own))
+        made, axes = self._expr(expr, other, over, own), over if own else block.axes
+        return another_row(block, axes, made) if free_axes(made) <= {*axes} else None
 
     def _expr(self, expr: Expr, other: Mapping[Block, Block | None], over: tuple[Axis, ...], own: bool) -> Expr:
         """own: whether the equation is of a row along the first axis: what it sums, and counts, goes along the others then."""
@@ -243,9 +274,7 @@ class _Divided:
         if block in self.rows or len(block.definitions) != 1:
             return self.rows.get(block, block)
         expr = block.definitions[0].expr
-        sums = not block.axes and any(
-            isinstance(node, Reduce) and {*node.axes} == {self.along, self.across} for node in walk(expr)
-        )
+        sums = not block.axes and any(isinstance(node, Reduce) and self._sums(node) for node in walk(expr))
         if not sums and not {self.along, self.across} <= {*block.axes}:
             return block
         read = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref))
@@ -258,11 +287,16 @@ class _Divided:
     def _expr(self, expr: Expr, number: Block | None) -> Expr:
         """number: the one whose equation it is; it counts what is along the other axis then."""
         match expr:
-            case Reduce(name, axes, body) if number is not None and {*axes} == {self.along, self.across}:
-                return Reduce(name, (self.across,), self._expr(body, number))
+            case Reduce(name, axes, body) if number is not None and self._sums(expr):
+                inner = self._expr(body, number)
+                return inner if axes == (self.along,) else Reduce(name, (self.across,), inner)
             case Ref(block):
                 if number is not None and block.name in self.counts:
-                    return Count("size", self.across)
+                    return Constant(1) if self.counts[block.name] is self.along else Count("size", self.across)
                 made = self.out(block)
                 return expr if made is block else Ref(made, tuple(map(Position, made.axes)))
         return rebuilt(expr, lambda part: self._expr(part, number))
+
+    def _sums(self, total: Reduce) -> bool:
+        """Tells whether a sum goes over both axes, or over what has one number for each place along the first."""
+        return {*total.axes} == {self.along, self.across} or total.axes == (self.along,)

@@ -1,13 +1,13 @@
 """Causes that are bounds where there should be none: a log-ratio that is held between −10 and 10 before its exponential, a KL that
-is at most 10, a ratio whose logarithm is held between −ε and ε, advantages between the bounds of the rewards; and a bound that is
-taken as a distance from 1, or as a share of a row, which it is not.
+is at most 10, a ratio whose logarithm is held between −ε and ε, advantages between the bounds of the rewards; a bound that is
+taken as a distance from 1, as a share of a row, or as one over the other one, which it is not; and what is beyond taken for 0.
 """
 
 from collections.abc import Iterator, Mapping
 from itertools import product
 
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Block, Constant, Expr, Op, Ref, log, text, walk
+from blueprint.language import Block, Constant, Expr, Op, Ref, less, log, text, walk
 from blueprint.misconceptions.mechanical import of_logarithm
 from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
 from blueprint.verifying.definitions import Equations
@@ -30,6 +30,7 @@ def tries(between: Between) -> Iterator[Try]:
     around = [*_around_zero([*map(Constant, BOUNDS), *held]), *_around_one(held)]
     yield from _as_logarithms(equations, way, settings)
     yield from _as_another_row(between)
+    yield from _between_two(between)
     for name in way:
         own = plain_of(equations, name)
         if own is None or name in between.masks:
@@ -64,6 +65,47 @@ def _as_another_row(between: Between) -> Iterator[Try]:
                 f"another equation of {meaning_of(equations, row.name)}: it is held between {said}, as another row is"
             )
             yield Try(label, settings, {"equations": {row.name: to(row.inside, made)}}, far=True)
+
+
+def _between_two(between: Between) -> Iterator[Try]:
+    """Yields rows that are held between two bounds: one bound is one over the other, or what is beyond them counts as 0."""
+    equations, settings = between.equations, between.settings
+    for name in between.way:
+        own = plain_of(equations, name)
+        high = None if own is None else _bound_in("minimum", own)
+        if own is None or high is None:
+            continue
+        held, below = equations.rows[name], _raised(equations, own)
+        if below is None:
+            continue
+        raised, least = below
+        low = _bound_in("maximum", least)
+        assert low is not None
+        whole, one = meaning_of(equations, name), Constant(1)
+        for row, expr, bound, other in ((raised, least, low, high), (held, own, high, low)):
+            label = f"another equation of {whole}: 1 / ({text(other)}) is the bound, not {text(bound)}"
+            made = put(expr, bound, Op("div", (one, other)))
+            yield Try(label, settings, {"equations": {row.name: to(row.inside, made)}}, far=True)
+        free = next(each for each in _held_in("maximum", least) if each is not low)
+        beyond = Op("where", (less(high, free), Constant(0), free))
+        beyond = Op("where", (less(free, low), Constant(0), beyond))
+        label = f"another equation of {whole}: it is 0 beyond {text(low)} and {text(high)}, not held between them"
+        yield Try(label, settings, {"equations": {name: to(held.inside, beyond)}}, far=True)
+
+
+def _raised(equations: Equations, own: Expr) -> tuple[Block, Expr] | None:
+    """Returns the row that an equation holds at most, and its equation, which holds at least; None where it is another one."""
+    rows = [node.block for node in _held_in("minimum", own) if isinstance(node, Ref)]
+    for row in (each for each in rows if each.name in equations.rows):
+        least = plain_of(equations, row.name)
+        if least is not None and _bound_in("maximum", least) is not None:
+            return row, least
+    return None
+
+
+def _held_in(name: str, own: Expr) -> tuple[Expr, ...]:
+    """Returns both parts of an equation that is a minimum or a maximum; nothing of another one."""
+    return own.args if isinstance(own, Op) and own.name == name else ()
 
 
 def _bounds_of_rows(equations: Equations) -> Iterator[tuple[Expr, Expr]]:

@@ -1,7 +1,7 @@
 """Changes of where an equation reads: the place before or behind, the pair before or behind, another mask, the other side; what
 goes on from a row in its place."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from blueprint.language import (
     Axis,
@@ -188,7 +188,7 @@ def other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Ite
 
 def other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
     """Yields rejected responses in the place of chosen ones, and one response more or less; and of a row the larger or the smaller
-    of both sides of the pair, wherever it is read."""
+    of both sides of the pair, or the mean, wherever it is read."""
     for part in [each for each in read(expr) if each.block is side]:
         axis = part.block.axes[0]
         before, behind = (beside(part, axis, by, Constant(0)) for by in (-1, 1))
@@ -197,15 +197,22 @@ def other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
         yield "one chosen response does not count", put(expr, part, Op("mul", (part, behind)))
     sided = [each for each in read(expr) if side is not None and each.block.axes[:1] == side.axes]
     for block in dict.fromkeys(each.block for each in sided if each.block is not side):
-        for says, name in (("larger", "maximum"), ("smaller", "minimum")):
-            label = f"the {says} {block.name} of both sides of the pair is read"
-            yield label, _of_both_sides(expr, block, name)
+        for says, of_both in OF_BOTH.items():
+            yield f"the {says} {block.name} of both sides of the pair is read", _of_both_sides(expr, block, of_both)
 
 
-def _of_both_sides(expr: Expr, block: Block, name: str) -> Expr:
+OF_BOTH: Mapping[str, Callable[[Expr, Expr], Expr]] = {
+    "larger": lambda one, other: Op("maximum", (one, other)),
+    "smaller": lambda one, other: Op("minimum", (one, other)),
+    "mean": lambda one, other: Op("div", (Op("add", (one, other)), Constant(2))),
+}
+"""What a row of each side of a pair may come to for both."""
+
+
+def _of_both_sides(expr: Expr, block: Block, of_both: Callable[[Expr, Expr], Expr]) -> Expr:
     if isinstance(expr, Ref) and expr.block is block and isinstance(expr.at[0], Position):
-        return Op(name, (expr, of_other_side(expr, block.axes[0])))
-    return rebuilt(expr, lambda inner: _of_both_sides(inner, block, name))
+        return of_both(expr, of_other_side(expr, block.axes[0]))
+    return rebuilt(expr, lambda inner: _of_both_sides(inner, block, of_both))
 
 
 def going_on(expr: Expr, name: str, equations: Equations) -> Iterator[tuple[str, Expr]]:

@@ -5,7 +5,7 @@ hold a number between bounds in the other order, log one number under the name o
 put a function around a row.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, reading, rebuilt, text, walk
 from blueprint.misconceptions.rewriting import (
@@ -293,19 +293,56 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
                 yield said, {name: to(own, Op(op, (left, squares[1])))}
 
 
+CHOICES = {"maximum": "larger", "minimum": "smaller"}
+
+
 def _summed_before(of: Way) -> Iterator[Labelled]:
-    """Yields the square, exponential or size of a sum in the place of the sum of those, and so for means."""
+    """Yields the square, exponential or size of a sum in the place of the sum of those, and so for means; and the larger or the
+    smaller of two sums in the place of the sum of the larger or smaller ones."""
     equations, way = of.equations, of.plain
     for name in way:
         own = equations.rows[name].inside
         for total in sums(own):
-            for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in way]:
-                made = equations.rows[part.block.name].inside
-                inner = inside(made)
+            for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in of.rows]:
+                made = _as_made(equations.rows, part.block)
+                if own is not None and made is not None:
+                    for said, chosen in _chosen_after(total, part, made):
+                        yield f"{said}, in {name}", {name: to(own, put(own, total, chosen))}
+                inner = _curved(made) if (of_one := inside(made)) is None else of_one
                 if own is not None and made is not None and inner is not None:
                     whole = Reduce("sum", total.axes, put(total.body, part, inner))
                     said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
                     yield said, {name: to(own, put(own, total, put(made, inner, whole, alike=True)))}
+
+
+def _as_made(rows: Mapping[str, Block], row: Block) -> Expr | None:
+    """Returns the equation of a row; of one that only repeats another one, that of the other."""
+    made = row.inside
+    while isinstance(made, Ref) and made.block.name in rows and made.block.axes == row.axes and _is_here(made):
+        made = made.block.inside
+    return made
+
+
+def _curved(made: Expr | None) -> Ref | None:
+    """Returns the one row that an equation reads, at its own place, and more than once: its square, halved, or e^x − 1 − x."""
+    read = [node for node in walk(made) if isinstance(node, Ref) and node.block.axes] if made is not None else []
+    return read[0] if len(read) > 1 and len({text(each) for each in read}) == 1 and _is_here(read[0]) else None
+
+
+def _is_here(ref: Ref) -> bool:
+    return ref.at == tuple(map(Position, ref.block.axes))
+
+
+def _chosen_after(total: Reduce, part: Ref, made: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields the larger or smaller of two sums, where a row that is summed is made of the larger or smaller of two numbers."""
+    for which in walk(made):
+        if isinstance(which, Op) and which.name in CHOICES:
+            sums_of_each = (put(total.body, part, put(made, which, each)) for each in which.args)
+            sums_of_each = (Reduce("sum", total.axes, each) for each in sums_of_each)
+            yield (
+                f"the {CHOICES[which.name]} in {part.block.name} is one of two sums",
+                Op(which.name, tuple(sums_of_each)),
+            )
 
 
 def _put_around(of: Way) -> Iterator[Labelled]:

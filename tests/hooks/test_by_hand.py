@@ -249,6 +249,31 @@ BUGS = {
     "weights of mean 1": Bug(
         "dpo", "trl_dpo/weighted", "self.averaged(each * weight(t, mask, use))",
         "self.averaged(each * weight(t, mask, use) / weight(t, mask, use).mean())", "weight.wpo is divided by its mean over all"),
+    "the larger of two means": Bug(
+        "ppo", "plain", "0.5 * masked_mean(np.maximum(vf_losses1, vf_losses2), mask_p1)",
+        "0.5 * np.maximum(masked_mean(vf_losses1, mask_p1), masked_mean(vf_losses2, mask_p1))",
+        "the larger in value.larger is one of two sums, in value.mean"),
+    "the square of a mean": Bug(
+        "ppo", "plain", "0.5 * (logprobs_diff**2).mean()", "0.5 * logprobs_diff.mean() ** 2",
+        "policy_kl.used is taken of the sum in approx_kl.used, not summed"),
+    "bounds around 1 on a log scale": Bug(
+        "grpo", "trl_grpo/dapo", 'ratio.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"])',
+        'ratio.clip(1 / (1 + use["epsilon_high"]), 1 + use["epsilon_high"])',
+        "1 / (1 + loss.clip_high) is the bound, not 1 − loss.clip_low"),
+    "the mean of the groups' deviations": Bug(
+        "grpo", "trl_grpo/batch", '"batch": grouped.std(ddof=1) + 1e-4', '"batch": grouped.std(1, ddof=1).mean() + 1e-4',
+        "group.batch_std is the mean of those of each prompt, not one of all"),
+    "a mean along the batch": Bug(
+        "grpo", "trl_grpo/grpo", "float((sums / np.maximum(mask.sum(1), 1)).mean())",
+        "float(((loss * mask).sum(0) / np.maximum(mask.sum(0), 1)).mean())",
+        "weight.policy and weight.kl are taken of each position, not of each"),
+    "outliers dropped": Bug(
+        "rloo", "trl_rloo/normalized", 'rewards.clip(*use["reward_clip_range"])',
+        'np.where((rewards >= use["reward_clip_range"][0]) & (rewards <= use["reward_clip_range"][1]), rewards, 0.0)',
+        "it is 0 beyond reward.clip_low and reward.clip_high, not held between them"),
+    "the pair's mean length": Bug(
+        "dpo", "trl_dpo/norm", "a, c = a / np.maximum(lengths[0], 1), c / np.maximum(lengths[1], 1)",
+        "a, c = a / lengths.mean(0), c / lengths.mean(0)", "the mean policy.over of both sides of the pair is read"),
 }  # fmt: skip
 
 
