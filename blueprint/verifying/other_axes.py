@@ -49,35 +49,41 @@ def tries(
 
 
 def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axis]) -> Iterator[Labelled]:
-    """Yields rows of some, in each of which a sum runs along other axes. counts: by row that is a number, of which axis it is the
-    size."""
-    alike: dict[tuple[str, str], list[tuple[str, dict[str, Change]]]] = {}
-    for name in way:
-        row = equations.rows[name]
+    """Yields rows of some, in each of which a sum runs along other axes; those with the same equation together, too, as what one
+    function makes. counts: by row that is a number, of which axis it is the size."""
+    alike: dict[tuple[str, str], dict[str, dict[str, Change]]] = {}
+    for row in (equations.rows[name] for name in way):
         if len(row.axes) != 1 or len(row.definitions) != 1:
             continue
         for across in _summed(row, row.axes[0]):
             yield from _only_the_sum(row, across)
-            laid = _Laid(row.axes[0], across, counts)
-            readers = _readers(equations, way, row)
-            for over, says in (((across,), f"of each {across.meaning}"), ((), "of all")):
-                other = laid.out(row, over)
-                there = [each for each in readers if {*row.axes, *over} <= {*equations.rows[each].axes}]
-                if other is None or not there:
-                    continue
-                says = f"taken {says}, not of each {row.axes[0].meaning}"
-                for which in [there, *([each] for each in there if len(there) > 1)]:
-                    counted = any(_counts(equations.rows[each], across, counts) for each in which)
-                    for ending, change in _taken(row, across, other, counts, counted):
-                        changes = dict.fromkeys(which, change)
-                        yield f"{name} is {says}, in {' and '.join(which)}{ending}", changes
-                        if which is there:
-                            key = text(row.definitions[0].expr), f"{says}{ending}"
-                            alike.setdefault(key, []).append((name, changes))
-    for (_, says), found in alike.items():  # what one function makes for several
-        if len(found) > 1:
-            names = " and ".join(name for name, _ in found)
-            yield f"{names} are {says}", {each: change for _, changes in found for each, change in changes.items()}
+            for says, where, ending, changes in _taken_along(
+                equations, _readers(equations, way, row), row, across, counts
+            ):
+                yield f"{row.name} is {says}{where}{ending}", changes
+                alike.setdefault((text(row.definitions[0].expr), says + ending), {}).setdefault(row.name, changes)
+    for (_, says), found in alike.items():
+        every = [each for changes in found.values() for each in changes]
+        if len(found) > 1 and len({*every}) == len(every):
+            changes = {name: change for each in found.values() for name, change in each.items()}
+            yield f"{' and '.join(found)} are {says}", changes
+
+
+def _taken_along(
+    equations: Equations, readers: list[str], row: Block, across: Axis, counts: Mapping[str, Axis]
+) -> Iterator[tuple[str, str, str, dict[str, Change]]]:
+    """Yields how a row is taken along another axis, or of all; where it is read so, everywhere first; and what else changes."""
+    laid = _Laid(row.axes[0], across, counts)
+    for over, of in (((across,), f"of each {across.meaning}"), ((), "of all")):
+        other = laid.out(row, over)
+        there = [each for each in readers if {*row.axes, *over} <= {*equations.rows[each].axes}]
+        if other is None or not there:
+            continue
+        for which in [there, *([each] for each in there if len(there) > 1)]:
+            counted = any(_counts(equations.rows[each], across, counts) for each in which)
+            for ending, change in _taken(row, across, other, counts, counted):
+                says = f"taken {of}, not of each {row.axes[0].meaning}"
+                yield says, f", in {' and '.join(which)}", ending, dict.fromkeys(which, change)
 
 
 def _taken(
