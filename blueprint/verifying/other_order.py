@@ -1,13 +1,14 @@
 """Causes that are another order: a function of what is read before it is used, a mean taken before its time, the function of each
-token summed where the sum of tokens has the function, a coefficient behind a function, not in it, a function of each part of a
-difference by itself; in one row alone, or in those of both sides.
+token summed where the sum of tokens has the function, tokens added up before the function, a coefficient behind a function, not in
+it, a function of each part of a difference by itself; in one row alone, or in those of both sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Reduce, Ref, text, walk
+from blueprint.language import Axis, Block, Constant, Count, Edge, Expr, Lookup, Op, Position, Reduce, Ref, text, walk
+from blueprint.language.blocks import Definition
 from blueprint.misconceptions.rewriting import Change, is_setting, put
 from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import AROUND, MODELS, SIDES, Between, another_row, only_picks, plain_of, to
@@ -29,6 +30,7 @@ def tries(between: Between) -> Iterator[Try]:
         _coefficient_behind(equations, plain),
         _each_by_itself(equations, plain),
         _averaged_first(equations, plain, masks),
+        _added_up_first(equations, plain, masks),
         _summed_after(equations, way, masks),
         _repeated(equations, way),
     )
@@ -130,6 +132,31 @@ def _averaged_first(equations: Equations, plain: Mapping[str, Expr], masks: tupl
                     yield label, {name: to(whole, put(own, part, instead))}
 
 
+def _added_up_first(equations: Equations, plain: Mapping[str, Expr], masks: tuple[str, ...]) -> Iterator[Labelled]:
+    """Yields the sum of what a row reads over its token and all before it, or behind it: the ratio of all tokens up to one."""
+    counted = {equations.rows[each].axes for each in masks if each in equations.rows}
+    for name, own in plain.items():
+        for part in _read_here(own).values():
+            if len(part.block.axes) == 2 and part.block.axes in counted and part.block.name not in masks:
+                axis, whole = part.block.axes[1], equations.rows[name].inside
+                for side, says in ((-1, f"all {axis.plural} before it"), (1, f"all {axis.plural} behind it")):
+                    label = f"{part.block.name} of a {axis.meaning} and of {says} is added up before {name} reads it"
+                    yield label, {name: to(whole, put(own, part, Ref(_added_up(part.block, axis, side), part.at)))}
+
+
+def _added_up(row: Block, axis: Axis, side: int) -> Block:
+    """Returns the sums of a row's cells up to each (side −1), or from each on (1), along its last axis."""
+    here = tuple(map(Position, row.axes))
+    made = another_row(row, row.axes, Constant(0))
+    further = Ref(made, (*here[:-1], Position(axis, side)))
+    made.definitions = [
+        Definition((*here[:-1], Edge(axis, side)), Constant(0)),
+        Definition(here, Op("add", (Ref(row, here), further))),
+    ]
+    made.edges = {(axis, side)}
+    return made
+
+
 def _means(part: Ref, mask: Block | None) -> Iterator[tuple[str, Block]]:
     """Yields the mean of a row; of one of tokens those over what counts."""
     if mask is None:
@@ -180,7 +207,7 @@ def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) 
     """Yields the sum and the mean of the exponentials of tokens in the place of the exponential of their sum or mean."""
     for name in way:
         row = equations.rows[name]
-        total, body = _total(row)
+        total, body = _total(_divided(row))
         mask = next(
             (
                 equations.rows[each]
@@ -195,13 +222,23 @@ def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) 
         counts, each = Ref(mask, body.at), Ref(exponential, body.at)
         above = Reduce("sum", total.axes, Op("mul", (counts, each)))
         mean = Op("div", (above, Reduce("sum", total.axes, counts)))
-        for reader, own, part in _exponentials(equations, way, row):
-            for says, expr in (("mean", mean), ("sum", above)):
-                made = Ref(another_row(row, row.axes, expr), tuple(map(Position, row.axes)))
-                label = (
-                    f"{reader} is the {says} of the exponentials of {body.block.name}, not the exponential of {name}"
-                )
-                yield label, {reader: to(own, put(own, part, made))}
+        readers = [*_exponentials(equations, row)]
+        for says, expr in (("mean", mean), ("sum", above)):
+            made = Ref(another_row(row, row.axes, expr), tuple(map(Position, row.axes)))
+            changes = {reader: to(own, put(own, part, made)) for reader, own, part in readers}
+            label = f"of the exponentials of {body.block.name}, not the exponential of {name}"
+            here = [each for each in changes if each in way]
+            if here and len(changes) > 1:
+                yield f"{' and '.join(changes)} are the {says} {label}", changes
+            yield from ((f"{each} is the {says} {label}", {each: changes[each]}) for each in here)
+
+
+def _divided(row: Block) -> Block:
+    """Returns the row that a row divides, as a mean divides a sum; itself where it divides none."""
+    match row.inside:
+        case Op("div", (Ref(above), _)) if above.axes == row.axes:
+            return above
+    return row
 
 
 def _total(row: Block) -> tuple[Reduce | None, Ref | None]:
@@ -213,17 +250,23 @@ def _total(row: Block) -> tuple[Reduce | None, Ref | None]:
     return total, total.body if total is not None and isinstance(total.body, Ref) else None
 
 
-def _exponentials(equations: Equations, way: list[str], of: Block) -> Iterator[tuple[str, Expr, Expr]]:
+def _exponentials(equations: Equations, of: Block) -> Iterator[tuple[str, Expr, Expr]]:
     """Yields the rows with an exponential of a row, by whatever other name it is read, their equations, and the exponential."""
-    for name in way:
-        for own in (each.expr for each in equations.rows[name].definitions):
+    for name, row in equations.rows.items():
+        for own in (each.expr for each in row.definitions):
             for part in (node for node in walk(own) if isinstance(node, Op) and node.name == "exp"):
                 if any(_origin(node.block) is of for node in walk(part) if isinstance(node, Ref)):
                     yield name, own, part
 
 
 def _origin(block: Block) -> Block:
-    """Returns the row that a row repeats, or itself."""
-    while len(block.definitions) == 1 and isinstance(ref := block.definitions[0].expr, Ref):
-        block = ref.block
+    """Returns the row that a row repeats, also as x − x + y, or itself."""
+    while len(block.definitions) == 1:
+        match block.definitions[0].expr:
+            case Ref(other):
+                block = other
+            case Op("add", (Op("sub", (one, same)), Ref(other))) if text(one) == text(same):
+                block = other
+            case _:
+                break
     return block

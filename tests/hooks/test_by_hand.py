@@ -274,6 +274,13 @@ BUGS = {
     "the pair's mean length": Bug(
         "dpo", "trl_dpo/norm", "a, c = a / np.maximum(lengths[0], 1), c / np.maximum(lengths[1], 1)",
         "a, c = a / lengths.mean(0), c / lengths.mean(0)", "the mean policy.over of both sides of the pair is read"),
+    "the ratio of all tokens so far": Bug(
+        "ppo", "whitened", "return np.exp(logprobs_diff)", "return np.exp(np.cumsum(logprobs_diff, 1))",
+        "log_ratio of a position and of all positions before it is added up before ratio reads it"),
+    "the arithmetic mean of ratios": Bug(
+        "grpo", "trl_grpo/sequence", "apart = (apart * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1)",
+        "apart = np.log((np.exp(apart) * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1))",
+        "ratio and kl_new.weight are the mean of the exponentials of log_ratio"),
 }  # fmt: skip
 
 
