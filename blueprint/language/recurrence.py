@@ -59,24 +59,24 @@ class Recurrence:
     def run(self, edge: Callable[[At], None]) -> None:
         """Computes the rows; edge: computes what stands before the first member and behind the last."""
         arrays, numbers = self.values.arrays, self._numbers()
-        if numbers in self._came_to:
+        if numbers is not None and numbers in self._came_to:
             arrays |= {row: each.copy() for row, each in self._came_to[numbers].items()}
             return
         self._compute(edge)
-        if numbers:
+        if numbers is not None:
             if (len(self._came_to) + 1) * self._size > REMEMBERED:
                 self._came_to.clear()
             self._came_to[numbers] = {row: arrays[row].copy() for row in self.rows}
 
-    def _numbers(self) -> tuple[object, ...]:
-        """Returns what tells all numbers that the rows read from others, a hash of 64 bits for each row that is read, which takes a
-        quarter of the time of a digest; nothing for large rows, and where some of their cells are there."""
+    def _numbers(self) -> tuple[object, ...] | None:
+        """Returns shape, type and a hash of 64 bits of each row that is read; None of large rows, and where some of their cells are
+        there, for nothing is remembered of these."""
         arrays = self.values.arrays
         if self._size > LARGEST or any(row in arrays for row in self.rows):
-            return ()
+            return None
         read = [np.asarray(arrays[block]) for block in self._reads]
         if any(each.dtype.kind not in "fiub" for each in read):
-            return ()
+            return None
         return tuple((each.shape, each.dtype.str, hash(each.tobytes())) for each in read)
 
     def _compute(self, edge: Callable[[At], None]) -> None:

@@ -51,7 +51,7 @@ def tries(
 def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axis]) -> Iterator[Labelled]:
     """Yields rows of some, in each of which a sum runs along other axes; those with the same equation together, too, as what one
     function makes. counts: by row that is a number, of which axis it is the size."""
-    alike: dict[tuple[str, str], dict[str, dict[str, Change]]] = {}
+    alike: dict[tuple[str, str, tuple[Block, ...]], dict[str, dict[str, Change]]] = {}
     for row in (equations.rows[name] for name in way):
         if len(row.axes) != 1 or len(row.definitions) != 1:
             continue
@@ -61,8 +61,9 @@ def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axi
                 equations, _readers(equations, way, row), row, across, counts
             ):
                 yield f"{row.name} is {says}{where}{ending}", changes
-                alike.setdefault((text(row.definitions[0].expr), says + ending), {}).setdefault(row.name, changes)
-    for (_, says), found in alike.items():
+                key = says + ending, text(row.definitions[0].expr), equations.reads(row)
+                alike.setdefault(key, {}).setdefault(row.name, changes)
+    for (says, *_), found in alike.items():
         every = [each for changes in found.values() for each in changes]
         if len(found) > 1 and len({*every}) == len(every):
             changes = {name: change for each in found.values() for name, change in each.items()}
@@ -89,7 +90,7 @@ def _taken_along(
 def _taken(
     row: Block, across: Axis, other: Block, counts: Mapping[str, Axis], counted: bool
 ) -> Iterator[tuple[str, Change]]:
-    """Yields that another row is read in the place of one; with as many numbers in a mean as there are then.
+    """Yields that another row is read in the place of one; and what else changes where it is a mean, or what reads it takes one.
 
     counted: whether what reads it reads how many there are along the other axis, too.
     """
@@ -97,7 +98,8 @@ def _taken(
     every = Count("size", row.axes[0])
     if other.axes and not _counts(row, across, counts):
         mean = Op("mul", (Op("div", (every, Count("size", across))), Ref(other, tuple(map(Position, other.axes)))))
-        yield ", over as many", _read_instead({row: another_row(row, other.axes, mean)})
+        times = f", times {row.axes[0].plural} over {across.plural}"
+        yield times, _read_instead({row: another_row(row, other.axes, mean)})
     if counted:
         size = every if other.axes else Op("mul", (every, Count("size", across)))
         sizes = {each: size for each, axis in counts.items() if axis is across}
@@ -160,12 +162,14 @@ def _along_one(equations: Equations, way: list[str], counts: Mapping[str, Axis])
             other, rows = laid.out(row), laid.rows
             readers = _readers(equations, way, row)
             there = [each for each in readers if along in equations.rows[each].axes]
-            if other is row or not there:
+            if other is row:
                 continue
             total = Reduce("sum", (along,), Ref(other, (Position(along),)))
             of_all = another_row(row, (), Op("div", (total, Count("size", along))))
             label = f"{name} is the mean of those of each {along.meaning}, not one of all, in {' and '.join(readers)}"
             yield label, dict.fromkeys(readers, _read_instead({row: of_all}))
+            if not there:
+                continue
             label = f"{name} is taken of each {along.meaning}, not of all, in {' and '.join(there)}"
             yield label, dict.fromkeys(there, _read_instead({row: other}))
             if len(rows) > 1:
@@ -233,7 +237,8 @@ class _Laid:
         self.along, self.across, self.counts = along, across, counts
 
     def out(self, block: Block, over: tuple[Axis, ...]) -> Block | None:
-        """Returns a row along the axes that are left, `over`; None where it is made of what has only the first."""
+        """Returns a row along the axes that are left, `over`; None where it is made of what has only the first, or still needs a
+        place along it. A row along both axes stays as it is then."""
         if not block.definitions and self.along in block.axes and self.across not in block.axes:
             return None
         if len(block.definitions) != 1 or self.along not in block.axes:
@@ -304,5 +309,5 @@ class _Divided:
         return rebuilt(expr, lambda part: self._expr(part, number))
 
     def _sums(self, total: Reduce) -> bool:
-        """Tells whether a sum goes over both axes, or over what has one number for each place along the first."""
+        """Tells whether a sum goes over both axes, or over the first alone."""
         return {*total.axes} == {self.along, self.across} or total.axes == (self.along,)

@@ -5,6 +5,7 @@ taken as a distance from 1, as a share of a row, or as one over the other one, w
 
 from collections.abc import Iterator, Mapping
 from itertools import product
+from typing import NamedTuple
 
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import Block, Constant, Expr, Op, Ref, less, log, text, walk
@@ -71,41 +72,56 @@ def _between_two(between: Between) -> Iterator[Try]:
     """Yields rows that are held between two bounds: one bound is one over the other, or what is beyond them counts as 0."""
     equations, settings = between.equations, between.settings
     for name in between.way:
-        own = plain_of(equations, name)
-        high = None if own is None else _bound_in("minimum", own)
-        if own is None or high is None:
+        found = _two_bounds(equations, name)
+        if found is None:
             continue
-        held, below = equations.rows[name], _raised(equations, own)
-        if below is None:
-            continue
-        raised, least = below
-        low = _bound_in("maximum", least)
-        assert low is not None
-        whole, one = meaning_of(equations, name), Constant(1)
-        for row, expr, bound, other in ((raised, least, low, high), (held, own, high, low)):
-            label = f"another equation of {whole}: 1 / ({text(other)}) is the bound, not {text(bound)}"
-            made = put(expr, bound, Op("div", (one, other)))
-            yield Try(label, settings, {"equations": {row.name: to(row.inside, made)}}, far=True)
-        free = next(each for each in _held_in("maximum", least) if each is not low)
-        beyond = Op("where", (less(high, free), Constant(0), free))
-        beyond = Op("where", (less(free, low), Constant(0), beyond))
-        label = f"another equation of {whole}: it is 0 beyond {text(low)} and {text(high)}, not held between them"
-        yield Try(label, settings, {"equations": {name: to(held.inside, beyond)}}, far=True)
+        low, high, free, raised = found
+        row = equations.rows[name]
+        for of, bound, other in ((raised, low, high), (row, high, low)):
+            own = plain_of(equations, of.name)
+            assert own is not None
+            label = f"another equation of {meaning_of(equations, of.name)}: 1 / ({text(other)}) is the bound, not {text(bound)}"
+            change = to(of.inside, put(own, bound, Op("div", (Constant(1), other))))
+            yield Try(label, settings, {"equations": {of.name: change}}, far=True)
+        beyond = Op("where", (less(free, low), Constant(0), Op("where", (less(high, free), Constant(0), free))))
+        says = f"it is 0 beyond {text(low)} and {text(high)}, not held between them"
+        label = f"another equation of {meaning_of(equations, name)}: {says}"
+        yield Try(label, settings, {"equations": {name: to(row.inside, beyond)}}, far=True)
 
 
-def _raised(equations: Equations, own: Expr) -> tuple[Block, Expr] | None:
-    """Returns the row that an equation holds at most, and its equation, which holds at least; None where it is another one."""
-    rows = [node.block for node in _held_in("minimum", own) if isinstance(node, Ref)]
-    for row in (each for each in rows if each.name in equations.rows):
-        least = plain_of(equations, row.name)
-        if least is not None and _bound_in("maximum", least) is not None:
-            return row, least
-    return None
+class TwoBounds(NamedTuple):
+    """The bounds between which a row is held, and what is held. raised: the row that holds it at least: itself, or one that it
+    reads."""
+
+    low: Expr
+    high: Expr
+    free: Expr
+    raised: Block
 
 
-def _held_in(name: str, own: Expr) -> tuple[Expr, ...]:
-    """Returns both parts of an equation that is a minimum or a maximum; nothing of another one."""
-    return own.args if isinstance(own, Op) and own.name == name else ()
+def _two_bounds(equations: Equations, name: str) -> TwoBounds | None:
+    """Returns the bounds of a row: max(low, min(high, x)), min(high, max(low, x)), or a minimum of a row that is a maximum."""
+    own, row = plain_of(equations, name), equations.rows[name]
+    if (at_least := _bound_of("maximum", own)) and (at_most := _bound_of("minimum", at_least[1])):
+        return TwoBounds(at_least[0], at_most[0], at_most[1], row)
+    at_most = _bound_of("minimum", own)
+    if at_most is None:
+        return None
+    high, held = at_most
+    raised = held.block if isinstance(held, Ref) and held.block.name in equations.rows else row
+    at_least = _bound_of("maximum", held if raised is row else plain_of(equations, raised.name))
+    return None if at_least is None else TwoBounds(at_least[0], high, at_least[1], raised)
+
+
+def _bound_of(name: str, own: Expr | None) -> tuple[Expr, Expr] | None:
+    """Returns the bound that is made of settings, and what it holds, of an equation that is a minimum or a maximum of both."""
+    both = own.args if isinstance(own, Op) and own.name == name else ()
+    return next(((one, other) for one, other in (both, both[::-1]) if _is_of_settings(one)), None) if both else None
+
+
+def _is_of_settings(part: Expr) -> bool:
+    read = [each for each in walk(part) if isinstance(each, Ref)]
+    return bool(read) and all(is_setting(each.block) for each in read)
 
 
 def _bounds_of_rows(equations: Equations) -> Iterator[tuple[Expr, Expr]]:
@@ -125,8 +141,7 @@ def _bound_in(name: str, own: Expr) -> Expr | None:
     """Returns the bound in an equation that is made of settings and constants alone, of which one is no constant."""
     for node in walk(own):
         for part in node.args if isinstance(node, Op) and node.name == name else ():
-            read = [each for each in walk(part) if isinstance(each, Ref)]
-            if read and all(is_setting(each.block) for each in read):
+            if _is_of_settings(part):
                 return part
     return None
 

@@ -207,25 +207,19 @@ def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) 
     """Yields the sum and the mean of the exponentials of tokens in the place of the exponential of their sum or mean."""
     for name in way:
         row = equations.rows[name]
-        total, body = _total(_divided(row))
-        mask = next(
-            (
-                equations.rows[each]
-                for each in masks
-                if body is not None and equations.rows[each].axes == body.block.axes
-            ),
-            None,
-        )
+        above, below = _divided(row)
+        total, body = _total(above)
+        there = [equations.rows[each] for each in masks if each in equations.rows]
+        mask = next((each for each in there if body is not None and each.axes == body.block.axes), None)
         if total is None or body is None or mask is None:
             continue
         exponential = another_row(body.block, body.block.axes, Op("exp", (body,)))
         counts, each = Ref(mask, body.at), Ref(exponential, body.at)
-        above = Reduce("sum", total.axes, Op("mul", (counts, each)))
-        mean = Op("div", (above, Reduce("sum", total.axes, counts)))
-        readers = [*_exponentials(equations, row)]
-        for says, expr in (("mean", mean), ("sum", above)):
+        summed = Reduce("sum", total.axes, Op("mul", (counts, each)))
+        count = below if below is not None else Op("maximum", (Reduce("sum", total.axes, counts), Constant(1)))
+        for says, expr in (("mean", Op("div", (summed, count))), ("sum", summed)):
             made = Ref(another_row(row, row.axes, expr), tuple(map(Position, row.axes)))
-            changes = {reader: to(own, put(own, part, made)) for reader, own, part in readers}
+            changes = {reader: to(own, put(own, part, made)) for reader, own, part in _exponentials(equations, row)}
             label = f"of the exponentials of {body.block.name}, not the exponential of {name}"
             here = [each for each in changes if each in way]
             if here and len(changes) > 1:
@@ -233,12 +227,12 @@ def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) 
             yield from ((f"{each} is the {says} {label}", {each: changes[each]}) for each in here)
 
 
-def _divided(row: Block) -> Block:
-    """Returns the row that a row divides, as a mean divides a sum; itself where it divides none."""
+def _divided(row: Block) -> tuple[Block, Expr | None]:
+    """Returns the row that a row divides, as a mean divides a sum, and by what; itself where it divides none."""
     match row.inside:
-        case Op("div", (Ref(above), _)) if above.axes == row.axes:
-            return above
-    return row
+        case Op("div", (Ref(above), below)) if above.axes == row.axes:
+            return above, below
+    return row, None
 
 
 def _total(row: Block) -> tuple[Reduce | None, Ref | None]:
@@ -251,12 +245,23 @@ def _total(row: Block) -> tuple[Reduce | None, Ref | None]:
 
 
 def _exponentials(equations: Equations, of: Block) -> Iterator[tuple[str, Expr, Expr]]:
-    """Yields the rows with an exponential of a row, by whatever other name it is read, their equations, and the exponential."""
+    """Yields the rows with one exponential of a row, by whatever other name it is read, or of it where something counts; their
+    equations, and the exponential."""
     for name, row in equations.rows.items():
-        for own in (each.expr for each in row.definitions):
-            for part in (node for node in walk(own) if isinstance(node, Op) and node.name == "exp"):
-                if any(_origin(node.block) is of for node in walk(part) if isinstance(node, Ref)):
-                    yield name, own, part
+        own = row.inside
+        parts = [node for node in walk(own) if isinstance(node, Op) and node.name == "exp"] if own is not None else []
+        parts = [part for part in parts if any(_origin(read.block) is of for read in _factors(part.args[0]))]
+        if own is not None and len(parts) == 1:
+            yield name, own, parts[0]
+
+
+def _factors(expr: Expr) -> Iterator[Ref]:
+    """Yields the rows of which an expression is the product, or which it is."""
+    match expr:
+        case Ref():
+            yield expr
+        case Op("mul", (one, other)):
+            yield from (*_factors(one), *_factors(other))
 
 
 def _origin(block: Block) -> Block:

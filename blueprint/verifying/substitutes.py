@@ -293,26 +293,37 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
                 yield said, {name: to(own, Op(op, (left, squares[1])))}
 
 
-CHOICES = {"maximum": "larger", "minimum": "smaller"}
-
-
 def _summed_before(of: Way) -> Iterator[Labelled]:
-    """Yields the square, exponential or size of a sum in the place of the sum of those, and so for means; and the larger or the
-    smaller of two sums in the place of the sum of the larger or smaller ones."""
+    """Yields the square, exponential or size of a sum, or of a mean, in the place of the sum or mean of those; and the larger or
+    smaller of two sums in the place of the sum of the larger or smaller numbers."""
     equations, way = of.equations, of.plain
     for name in way:
         own = equations.rows[name].inside
+        if own is None:
+            continue
         for total in sums(own):
-            for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in of.rows]:
+            read = [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in of.rows]
+            for part in (each for each in read if _is_here(each)):
                 made = _as_made(equations.rows, part.block)
-                if own is not None and made is not None:
-                    for said, chosen in _chosen_after(total, part, made):
-                        yield f"{said}, in {name}", {name: to(own, put(own, total, chosen))}
+                if made is None:
+                    continue
+                for said, chosen in _chosen_after(total, part, made):
+                    yield f"{said}, in {name}", {name: to(own, put(own, total, chosen))}
                 inner = _curved(made) if (of_one := inside(made)) is None else of_one
-                if own is not None and made is not None and inner is not None:
-                    whole = Reduce("sum", total.axes, put(total.body, part, inner))
-                    said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
-                    yield said, {name: to(own, put(own, total, put(made, inner, whole, alike=True)))}
+                if inner is None:
+                    continue
+                for whole, said in _wholes(own, total):
+                    other = put(made, inner, put(whole, part, inner), alike=True)
+                    label = f"{part.block.name} is taken of the {said} in {name}, not summed: {text(made)} of the whole"
+                    yield label, {name: to(own, put(own, whole, other))}
+
+
+def _wholes(own: Expr, total: Reduce) -> Iterator[tuple[Expr, str]]:
+    """Yields a sum, and the quotient of which it is the upper part, and how they are called."""
+    yield total, "sum"
+    for node in walk(own):
+        if isinstance(node, Op) and node.name == "div" and node.args[0] is total:
+            yield node, "mean"
 
 
 def _as_made(rows: Mapping[str, Block], row: Block) -> Expr | None:
@@ -325,7 +336,10 @@ def _as_made(rows: Mapping[str, Block], row: Block) -> Expr | None:
 
 def _curved(made: Expr | None) -> Ref | None:
     """Returns the one row that an equation reads, at its own place, and more than once: its square, halved, or e^x − 1 − x."""
-    read = [node for node in walk(made) if isinstance(node, Ref) and node.block.axes] if made is not None else []
+    nodes = [] if made is None else [*walk(made)]
+    if any(isinstance(node, Reduce) for node in nodes):
+        return None
+    read = [node for node in nodes if isinstance(node, Ref) and node.block.axes]
     return read[0] if len(read) > 1 and len({text(each) for each in read}) == 1 and _is_here(read[0]) else None
 
 
@@ -333,16 +347,36 @@ def _is_here(ref: Ref) -> bool:
     return ref.at == tuple(map(Position, ref.block.axes))
 
 
+CHOICES = {"maximum": "larger", "minimum": "smaller"}
+OTHER = {"maximum": "minimum", "minimum": "maximum"}
+
+
 def _chosen_after(total: Reduce, part: Ref, made: Expr) -> Iterator[tuple[str, Expr]]:
     """Yields the larger or smaller of two sums, where a row that is summed is made of the larger or smaller of two numbers."""
-    for which in walk(made):
-        if isinstance(which, Op) and which.name in CHOICES:
-            sums_of_each = (put(total.body, part, put(made, which, each)) for each in which.args)
-            sums_of_each = (Reduce("sum", total.axes, each) for each in sums_of_each)
-            yield (
-                f"the {CHOICES[which.name]} in {part.block.name} is one of two sums",
-                Op(which.name, tuple(sums_of_each)),
-            )
+    for which, turned in _choices(made, False):
+        bodies = (put(total.body, part, put(made, which, each)) for each in which.args)
+        both = Op(
+            OTHER[which.name] if turned else which.name, tuple(Reduce("sum", total.axes, each) for each in bodies)
+        )
+        yield f"the {CHOICES[which.name]} in {part.block.name} is one of two sums", both
+
+
+def _choices(expr: Expr, turned: bool) -> Iterator[tuple[Op, bool]]:
+    """Yields the larger or smaller of two numbers that an equation adds, or multiplies by a number of all; turned: whether with the
+    other sign."""
+    match expr:
+        case Op("maximum" | "minimum"):
+            yield expr, turned
+        case Op("neg", (inner,)):
+            yield from _choices(inner, not turned)
+        case Op("add" | "sub" as name, (one, other)):
+            yield from _choices(one, turned)
+            yield from _choices(other, turned != (name == "sub"))
+        case Op("mul" | "div" as name, (one, other)):
+            if not [*_axes(other)]:
+                yield from _choices(one, turned)
+            elif name == "mul" and not [*_axes(one)]:
+                yield from _choices(other, turned)
 
 
 def _put_around(of: Way) -> Iterator[Labelled]:
