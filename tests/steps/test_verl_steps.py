@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.dumps import MinibatchError, Share, read_minibatch
-from blueprint.verifying import StepVerdict, verify_step
+from blueprint.verifying import StepVerdict, VerifyOptions, verify_step
 from blueprint.verifying.compare import DIFFERS, NEEDS_OTHERS
 from blueprint.workbooks.rlhf_ppo.verifying.parts import Scope, share_among
 from tests.steps.verl import Args, write
@@ -84,7 +84,7 @@ def test_losses_of_one_file_must_be_the_same_share(tmp_path: Path) -> None:
         tmp_path,
         Args(says_share=False, said={"logged": dict(batch.logged) | {"value_loss": whole.logged["value_loss"] * 2}}),
     )[1:2]
-    found = verify_step([mixed])
+    found = verify_step([mixed], VerifyOptions(causes=False))
     assert DIFFERS in {says(found)[each] for each in LOSSES}
 
 
