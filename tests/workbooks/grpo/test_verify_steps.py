@@ -8,10 +8,11 @@ import numpy.typing as npt
 import pytest
 
 from blueprint.dumps import MinibatchError, Raw, read_dump, save
-from blueprint.verifying import StepVerdict, verify_dumps, verify_one
+from blueprint.verifying import StepVerdict, VerifyOptions, verify_dumps, verify_one
 from blueprint.workbooks.grpo.dumps import DUMPS, GroupedStep, settings_said
 
 Array = npt.NDArray[np.float64]
+WITHOUT_CAUSES = VerifyOptions(causes=False)
 SETTINGS = {"group.std": "group", "group.eps": 1e-4, "loss.aggregation": "token_mean", "kl.place": "none"}
 
 
@@ -226,7 +227,7 @@ def test_advantages_whitened_over_more_than_the_file_holds_are_left_open_and_a_t
     hyper = {"advantage.whiten": "tokens", "group.std": "none"}
     for sign, expected in ((1.0, "needs the others"), (-1.0, "DIFFERS")):
         wide = tensors | {"advantages": sign * (raw - 0.07) / 0.9}
-        verdict = verify_one(dump(wide, 0.0, hyperparameters=hyper)).verdict
+        verdict = verify_one(dump(wide, 0.0, hyperparameters=hyper), WITHOUT_CAUSES).verdict
         found = {line.compared.name: line.says for line in verdict.lines}
         assert found["advantages"] == expected
         assert ("advantages" in verdict.left_open) == (sign > 0)
@@ -241,7 +242,7 @@ def test_a_file_that_says_it_is_its_whole_step_leaves_nothing_open(part: dict[st
     raw = tensors["scores"] - np.repeat(tensors["scores"].reshape(3, 4).mean(1), 4)
     wide = tensors | {"advantages": (raw - 0.07) / 0.9}
     hyper = {"advantage.whiten": "tokens", "group.std": "none"}
-    verdict = verify_one(dump(wide, 0.0, hyperparameters=hyper, **(ALONE | part))).verdict
+    verdict = verify_one(dump(wide, 0.0, hyperparameters=hyper, **(ALONE | part)), WITHOUT_CAUSES).verdict
     assert ("advantages" in verdict.left_open) == bool(part)
 
 
