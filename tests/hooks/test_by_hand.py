@@ -281,6 +281,13 @@ BUGS = {
         "grpo", "trl_grpo/sequence", "apart = (apart * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1)",
         "apart = np.log((np.exp(apart) * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1))",
         "ratio and kl_new.weight are the mean of the exponentials of log_ratio"),
+    "no weights of reward functions": Bug(
+        "grpo", "trl_grpo/functions", 'np.nansum(scores * use["reward_weights"], axis=1)', "np.nansum(scores, axis=1)",
+        "the reward is the sum of all reward functions, without their weights"),
+    "reward functions of one scale": Bug(
+        "grpo", "trl_grpo/functions", 'np.nansum(scores * use["reward_weights"], axis=1)',
+        'np.nansum((scores - np.nanmean(scores, 0)) / (np.nanstd(scores, 0) + 1e-4) * use["reward_weights"], axis=1)',
+        "each is whitened over the batch, by its deviation + 0.0001, with n below, not n − 1"),
 }  # fmt: skip
 
 

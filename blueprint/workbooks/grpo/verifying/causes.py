@@ -30,6 +30,7 @@ from blueprint.verifying.in_memory import Recompute
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, wide
+from blueprint.workbooks.grpo.verifying.reward_functions import of_functions
 from blueprint.workbooks.grpo.verifying.spelled import of_joined, of_other_rows, of_trl
 
 
@@ -129,7 +130,9 @@ def tries(
     if name == "total_loss":
         yield list(of_joined(settings))
     if name == "advantages":
-        yield [*of_other_rows(settings, [*map(int, (whole or batch).sizes)]), *_other_groups(whole or batch, settings)]
+        step = whole or batch
+        rows = of_other_rows(settings, [*map(int, step.sizes)])
+        yield [*of_functions(step, settings), *rows, *_other_groups(step, settings)]
     yield list(INSTEAD.of_presets(settings, read))
     if told:  # few, so that there is time for them before two at a time
         yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))

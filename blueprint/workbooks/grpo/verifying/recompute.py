@@ -11,7 +11,7 @@ swap: by tensor, which one stands in its place. moved: tensors whose columns sta
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side; and how
 many prompts there are then, 0 for as many as in the file.
 mask: a word of `counted`.
-rows_read, scores_read, rows_given: by what is known of the responses, whose reward, or score alone, and whose advantage each has.
+rows_read, scored, rows_given: by what is known of the responses, whose reward, which score, and whose advantage each has.
 of_file: a word of `OF_FILE`, by which advantages are made of those of the file alone.
 inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
 equations: by row of the definitions, how its equation is changed; kept: rows without that. until: the last quantity that is needed.
@@ -169,7 +169,7 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
     sized: with room for rounding.
     """
     every, kept = len(step.mask), cast(Kept, ways.get("kept") or Kept())
-    plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "rows_read", "scores_read"} else Kept()
+    plain = kept if not ways.keys() & {"mask", "moved", "swap", "groups", "rows_read", "scored"} else Kept()
     scored, step, of, parts = plain.once("groups", step, lambda: _by_groups(step, ways))
     found = {name: np.zeros(len(step.mask)) for name in (*OF_GROUPS, "reward", "room")}
     found["advantages"] = np.zeros_like(of["response.tokens"])
@@ -212,8 +212,8 @@ def _by_groups(step: GroupedStep, ways: Ways) -> tuple[Array, GroupedStep, Fed, 
         # the rewards, and all that they are made of, of others in the same places of the same groups
         order = ways["rows_read"](of)
         of = {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
-    if "scores_read" in ways:
-        of = {**of, "score": of["score"][ways["scores_read"](of)]}
+    if "scored" in ways:
+        of = {**of, "score": ways["scored"](step, of)}
     groups = of["group"]
     same = len(set(np.bincount(groups).tolist())) == 1
     parts = [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]

@@ -20,6 +20,7 @@ from blueprint.verifying import Definitions, Settings, Try, of_equations, of_oth
 from blueprint.verifying.equations import to
 from blueprint.workbooks.common import Choices, Rows
 from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, q, t
+from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, PLACE, Fed, order_of
 
@@ -186,6 +187,10 @@ IN_REWARD = ("reward", "reward_token")
 """Where a KL is paid that is taken off the score of its response."""
 
 
+def _scores_of(rows: Callable[[Fed], Array], step: GroupedStep, of: Fed) -> Array:
+    return of["score"][rows(of)]
+
+
 def of_other_rows(settings: Settings, sizes: Sequence[int]) -> Iterator[Try]:
     """Yields rewards, then advantages, that are those of other responses; or that each file makes of its own.
 
@@ -196,7 +201,7 @@ def of_other_rows(settings: Settings, sizes: Sequence[int]) -> Iterator[Try]:
         if "rollout" in says:  # within a group it is the same
             yield Try(f"the reward {says}", settings, {"rows_read": rows})
         if settings["kl.place"] in IN_REWARD:
-            yield Try(f"the score {says}, with its own KL", settings, {"scores_read": rows})
+            yield Try(f"the score {says}, with its own KL", settings, {"scored": partial(_scores_of, rows)})
     if len({*sizes}) == 1 and len(sizes) > 1:
         both = {"groups": ("interleaved", 0), "rows_given": _transposed}
         yield Try("the advantages of interleaved groups, laid out one group after the other", settings, both)
