@@ -208,8 +208,8 @@ class Tensors:
                 inner = self._expr(body, frame + axes, at)
                 cells = inner.expand([len(inner), *inner.shape[1 : 1 + len(frame)], *map(self.values.size, axes)])
                 over = tuple(range(1 + len(frame), 1 + len(frame) + len(axes)))
-                # A matrix product would sum the same numbers in another order where it has another number of rows, so that the
-                # ratio of two equal numbers is not quite 1.
+                # A matrix product would sum the same numbers in another order where it has another number of rows, so that what
+                # should be equal differs in the last bit.
                 return cells.sum(over) if name == "sum" else self._finite(cells, is_limit(body)).amax(over)
             case Find(name, axis, among, value):
                 listed = self._expr(among, (*frame, axis), at)

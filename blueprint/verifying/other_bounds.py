@@ -126,24 +126,9 @@ def _is_of_settings(part: Expr) -> bool:
 
 def _bounds_of_rows(equations: Equations) -> Iterator[tuple[Expr, Expr]]:
     """Yields the lower and the upper bound of every row that is held between two that are made of settings."""
-    plain = {row: plain_of(equations, name) for name, row in equations.rows.items() if row.axes}
-    least = {row: _bound_in("maximum", own) for row, own in plain.items() if own is not None}
-    for own in (each for each in plain.values() if each is not None):
-        high = _bound_in("minimum", own)
-        read = [node.block for node in walk(own) if isinstance(node, Ref)]
-        lows = [_bound_in("maximum", own), *(least.get(row) for row in read)]
-        low = next((each for each in lows if each is not None), None)
-        if high is not None and low is not None:
-            yield low, high
-
-
-def _bound_in(name: str, own: Expr) -> Expr | None:
-    """Returns the bound in an equation that is made of settings and constants alone, of which one is no constant."""
-    for node in walk(own):
-        for part in node.args if isinstance(node, Op) and node.name == name else ():
-            if _is_of_settings(part):
-                return part
-    return None
+    for name in (each for each, row in equations.rows.items() if row.axes):
+        if (found := _two_bounds(equations, name)) is not None:
+            yield found.low, found.high
 
 
 def _around_zero(bounds: list[Expr]) -> Iterator[tuple[Expr, Expr]]:

@@ -217,9 +217,10 @@ def _summed_after(equations: Equations, way: list[str], masks: tuple[str, ...]) 
         counts, each = Ref(mask, body.at), Ref(exponential, body.at)
         summed = Reduce("sum", total.axes, Op("mul", (counts, each)))
         count = below if below is not None else Op("maximum", (Reduce("sum", total.axes, counts), Constant(1)))
+        readers = [*_exponentials(equations, row)]
         for says, expr in (("mean", Op("div", (summed, count))), ("sum", summed)):
             made = Ref(another_row(row, row.axes, expr), tuple(map(Position, row.axes)))
-            changes = {reader: to(own, put(own, part, made)) for reader, own, part in _exponentials(equations, row)}
+            changes = {reader: to(own, put(own, part, made)) for reader, own, part in readers}
             label = f"of the exponentials of {body.block.name}, not the exponential of {name}"
             here = [each for each in changes if each in way]
             if here and len(changes) > 1:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, reading, rebuilt, text, walk
 from blueprint.misconceptions.rewriting import (
+    BOUNDS,
     Change,
     Names,
     everywhere,
@@ -348,7 +349,6 @@ def _is_here(ref: Ref) -> bool:
 
 
 CHOICES = {"maximum": "larger", "minimum": "smaller"}
-OTHER = {"maximum": "minimum", "minimum": "maximum"}
 
 
 def _chosen_after(total: Reduce, part: Ref, made: Expr) -> Iterator[tuple[str, Expr]]:
@@ -356,7 +356,7 @@ def _chosen_after(total: Reduce, part: Ref, made: Expr) -> Iterator[tuple[str, E
     for which, turned in _choices(made, False):
         bodies = (put(total.body, part, put(made, which, each)) for each in which.args)
         both = Op(
-            OTHER[which.name] if turned else which.name, tuple(Reduce("sum", total.axes, each) for each in bodies)
+            BOUNDS[which.name] if turned else which.name, tuple(Reduce("sum", total.axes, each) for each in bodies)
         )
         yield f"the {CHOICES[which.name]} in {part.block.name} is one of two sums", both
 

@@ -105,6 +105,6 @@ def test_the_value_of_an_empty_response_counts_in_the_value_loss(tmp_path: Path)
     tensors, logged = run(False)
     tensors["vpred"][0, 0] += 3
     batch = written(tmp_path, tensors, logged, False)
-    first = verify(batch, choose(batch).values, "trl_1.12", explain=False).first
+    first = verify(batch, choose(batch).values, "trl_1.12").first
     assert first is not None
     assert first.compared.name == "value_loss"

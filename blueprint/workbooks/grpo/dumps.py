@@ -50,16 +50,16 @@ class GroupedStep(Minibatch):
         prompt), `greedy` ([B]), `truncated` ([B], 1 or 0), `ratio`, `token_loss`, `kl_new` and `rollout_weights` ([B, T]).
     each: how many responses a prompt has, as the file says, else None. by: how the groups were told, in words.
     unsure: the share of the tokens, those of most entropy, that the policy loss counts. function_weights: the weights of the reward
-        functions, where the file has what each said, `rewards_per_func`, [B, K]. weights: the same, of a file whose functions are
-        each normalised within the group before they are added up. unknown: what of other files decides which tokens count, and is
-        not there. responses: how many the whole rollout has, where the file says it.
+        functions, where the file has what each said, `rewards_per_func`, [B, K]. normalised: whether each is normalised within the
+        group before they are added up. unknown: what of other files decides which tokens count, and is not there. responses: how
+        many the whole rollout has, where the file says it.
     """
 
     each: int | None = None
     by: str = ""
     unsure: float = 1.0
-    weights: tuple[float, ...] = ()
     function_weights: tuple[float, ...] = ()
+    normalised: bool = False
     unknown: str = ""
     responses: int | None = None
 
@@ -400,16 +400,14 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
     groups = groups_of(told, tensors.get("row_index"), tensors.get("prompt_ids"), len(keep), count)
     if groups.numbers is not None:
         tensors["group"] = groups.numbers
-    weights: tuple[float, ...] = ()
-    each_weighs: tuple[float, ...] = ()
+    function_weights: tuple[float, ...] = ()
     if (functions := tensors.get("rewards_per_func")) is not None:
         each_counts = _weights(functions, said.get(WEIGHTS))
         if "scores" not in tensors:
             # as TRL has it (nansum): a function that does not judge counts 0; one that none judges has no score
             none = np.isnan(functions).all(axis=1)
             tensors["scores"] = np.where(none, np.nan, np.nansum(functions * each_counts, axis=1))
-        each_weighs = tuple(each_counts.tolist())
-        weights = each_weighs if is_normalised(said) else ()
+        function_weights = tuple(each_counts.tolist())
     dtypes = {**batch.dtypes, **{name: array.dtype.name for name, array in tensors.items() if name not in batch.dtypes}}
     known = {field.name: getattr(batch, field.name) for field in fields(batch)}
     known |= {"tensors": tensors, "dtypes": dtypes, "called": {**found.called, **batch.called}}
@@ -418,8 +416,8 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
         each=count,
         by=groups.by,
         unsure=unsure_of(raw.metadata),
-        weights=weights,
-        function_weights=each_weighs,
+        function_weights=function_weights,
+        normalised=bool(function_weights) and is_normalised(said),
         responses=None if of is None else whole_number(of, RESPONSES, 1),
     )
 

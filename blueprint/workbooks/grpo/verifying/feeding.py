@@ -194,7 +194,7 @@ LARGEST = 1e4
 
 def scores(batch: GroupedStep) -> Array:
     """Returns the score of each response, [B]: the sum of what stands on its tokens; 0 where the file has none."""
-    if batch.weights:
+    if batch.normalised:
         return _normalised(batch)
     found = np.nan_to_num(np.asarray(batch.tensors.get("scores", np.zeros(len(batch.mask))), dtype=np.float64))
     return found if found.ndim == 1 else np.asarray((found * batch.mask).sum(axis=1))
@@ -210,7 +210,9 @@ def _normalised(batch: GroupedStep) -> Array:
     As TRL 1.16.0 has it with normalize_then_sum: where a function does not judge, or judges but one of a group, it counts 0.
     """
     functions, mean, deviation = _by_group(batch)
-    return np.asarray(np.nan_to_num((functions - mean) / (deviation + FUNCTION_EPS)) @ np.asarray(batch.weights))
+    return np.asarray(
+        np.nan_to_num((functions - mean) / (deviation + FUNCTION_EPS)) @ np.asarray(batch.function_weights)
+    )
 
 
 def rounding_of(batch: GroupedStep, unit: float) -> Array:
@@ -218,7 +220,7 @@ def rounding_of(batch: GroupedStep, unit: float) -> Array:
     functions, _, deviation = _by_group(batch)
     largest = np.abs(np.nan_to_num(functions)).max(axis=0, initial=0.0)
     off = np.nan_to_num(unit * largest / (deviation + FUNCTION_EPS))
-    return np.asarray(off @ np.abs(np.asarray(batch.weights)))
+    return np.asarray(off @ np.abs(np.asarray(batch.function_weights)))
 
 
 def _by_group(batch: GroupedStep) -> tuple[Array, Array, Array]:

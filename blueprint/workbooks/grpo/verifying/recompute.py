@@ -233,7 +233,7 @@ def _room(step: GroupedStep, of: Fed, use: Settings) -> Array:
     unit = UNIT[coarsest(held_in(step), ("scores", "advantages"))]
     rewards, eps = of["reward"], float(use["group.eps"])
     divisor = of["spread"] + eps
-    if step.weights:  # each reward function was divided by its own small spread before they were added up
+    if step.normalised:  # each reward function was divided by its own small spread before they were added up
         each = rounding_of(step, unit)
         return np.asarray((each + each.mean() + unit) / divisor)
     off = unit * max(float(np.abs(rewards).max(initial=0.0)), 1e-300)
@@ -249,7 +249,7 @@ def _room(step: GroupedStep, of: Fed, use: Settings) -> Array:
 
 def _numbers(step: GroupedStep, of: Fed, use: Settings) -> dict[str, float]:
     """Returns what is logged of the rewards: their mean, the mean spread of the groups, and the share of groups without one."""
-    if step.weights:  # TRL 1.16.0 logs the rewards as they are, and their spread over the batch
+    if step.normalised:  # TRL 1.16.0 logs the rewards as they are, and their spread over the batch
         raw = np.asarray(step.tensors["scores"], np.float64)
         none = float(_deviation(of["score"]) < NO_SPREAD) if len(raw) > 1 else 1.0
         return {"mean.reward": float(raw.mean()), "mean.spread": _deviation(raw), "group.share_same": none}

@@ -25,7 +25,7 @@ EPS = (1e-4, 1e-6, 1e-8, 0.0)
 def of_functions(step: GroupedStep, settings: Settings) -> Iterator[Try]:
     """Yields other sums of reward functions; none where there are not several."""
     count = len(step.function_weights)
-    if count < 2 or step.weights or "rewards_per_func" not in step.tensors:
+    if count < 2 or step.normalised or "rewards_per_func" not in step.tensors:
         return
     for says, made in {**_of_weights(count), **_of_each_standardised()}.items():
         yield Try(f"the reward is {says}", settings, {"scored": partial(_scores, made)})
