@@ -424,7 +424,9 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
 
 def _weights(functions: Array, weights: Any) -> Array:
     """Returns the weight of each reward function, [K]; 1 where the file says none."""
-    each = np.ones(functions.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
+    require(functions.shape[1] > 0, "rewards_per_func: found no column, expected one for each reward function.")
+    said: list[Any] = [] if weights is None else np.asarray(weights, dtype=object).ravel().tolist()
+    each = np.ones(functions.shape[1]) if weights is None else np.array([number_said(one, WEIGHTS) for one in said])
     require(
         len(each) == functions.shape[1],
         f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",

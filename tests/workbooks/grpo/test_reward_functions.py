@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.dumps import Array
+from blueprint.dumps import Array, MinibatchError
+from blueprint.verifying import verify_one
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.reward_functions import of_functions
 from tests.workbooks.grpo.test_verify_steps import GROUPS, dump, step
@@ -70,3 +71,25 @@ def test_responses_that_are_taken_out_take_their_rewards_along() -> None:
     some = a_step().some(np.array([3, 0]))
     assert np.array_equal(some.tensors["rewards_per_func"], SAID[[3, 0]])
     assert some.function_weights == WEIGHTS
+
+
+@pytest.mark.parametrize("said", [np.nan, np.inf])
+def test_a_step_that_nobody_judged_is_refused_in_a_sentence(said: float) -> None:
+    tensors = {name: each for name, each in step(GROUPS).items() if name != "scores"}
+    nobody = dump(tensors | {"rewards_per_func": np.full((12, 2), said)}, 0.0)
+    with pytest.raises(MinibatchError, match="no response has a score that is a number; without scores a step is"):
+        verify_one(nobody)
+
+
+@pytest.mark.parametrize(
+    ("functions", "weights", "says"),
+    [
+        (np.zeros((12, 0)), [], "found no column, expected one for each reward function"),
+        (np.zeros((12, 2)), ["a", "b"], "reward_weights: found a, expected a number"),
+        (np.zeros((12, 2)), [[1.0], [True]], "reward_weights: found True, expected a number"),
+    ],
+)
+def test_what_is_no_sum_of_functions_is_refused(functions: Array, weights: Any, says: str) -> None:
+    tensors = {name: each for name, each in step(GROUPS).items() if name != "scores"}
+    with pytest.raises(MinibatchError, match=says):
+        dump(tensors | {"rewards_per_func": functions}, 0.0, hyperparameters={"reward_weights": weights})

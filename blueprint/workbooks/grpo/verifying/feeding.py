@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps import Array, MinibatchError, first_pass, joined_pass, of_one_pass
+from blueprint.dumps import Array, MinibatchError, first_pass, joined_pass, of_one_pass, require
 from blueprint.language import Axis
 from blueprint.verifying import Definitions, Known, Selection, Ways, counted
 from blueprint.workbooks.grpo.definitions import derived
@@ -105,7 +105,11 @@ PLACE = "place"
 
 
 def fed(batch: GroupedStep, ways: Ways) -> Fed:
-    """Returns the responses of a dump; where nothing tells the groups, each is one."""
+    """Returns the responses of a dump; where nothing tells the groups, each is one. Raises MinibatchError where there is none."""
+    require(
+        len(batch.mask) > 0,
+        f"{batch.path}: no response has a score that is a number; without scores a step is verified from its advantages on.",
+    )
     mask = counted(batch.mask, str(ways.get("mask", ""))).astype(np.float64)
     found = {block: _tokens(batch, name, mask, ways) for block, name in OF_TOKENS.items()}
     greedy = np.asarray(batch.tensors.get("greedy", np.zeros(len(mask))), np.float64)
