@@ -44,7 +44,6 @@ from blueprint.verifying.in_memory import (
     verdict_of,
 )
 from blueprint.verifying.named import named_first
-from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_forms import of_half_words, of_other_words, of_what_is_read
 from blueprint.verifying.other_forms import tries as of_other_forms
 from blueprint.verifying.other_numbers import Moved, otherwise_by
@@ -197,7 +196,6 @@ __all__ = [
     "of_broadcast",
     "of_equations",
     "of_half_words",
-    "of_other_axes",
     "of_other_forms",
     "of_other_words",
     "of_what_is_read",

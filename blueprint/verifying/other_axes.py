@@ -8,7 +8,7 @@ or the mean of that row is taken, as the mean of the groups' spreads.
 A number of each prompt may also be laid out in turn, 1, 2, 3, 1, 2, 3, where it should stand as often as its prompt has responses.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from blueprint.language import (
@@ -29,23 +29,21 @@ from blueprint.language import (
 )
 from blueprint.language.trees import free_axes
 from blueprint.misconceptions.rewriting import Change, Names, put
-from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import another_row
+from blueprint.verifying.definitions import Equations
+from blueprint.verifying.equations import Between, another_row
 from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
 NO_SIZES: Mapping[str, Expr] = MappingProxyType({})
 
 
-def tries(
-    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
-) -> Iterator[Try]:
+def tries(between: Between) -> Iterator[Try]:
     """Yields such causes between the rows that are known and those that are wanted."""
-    equations = of.under(settings)
-    way = equations.on_the_way_to_any(wanted, known)
-    axes = (_along_others(equations, way, of.counts), _along_one(equations, way, of.counts), _in_turn(equations, way))
+    equations, counts = between.equations, between.of.counts
+    way = equations.on_the_way_to_any(between.wanted, between.known)
+    axes = (_along_others(equations, way, counts), _along_one(equations, way, counts), _in_turn(equations, way))
     for label, changes in (each for some in axes for each in some):
-        yield Try(label, settings, {"equations": changes})
+        yield Try(label, between.settings, {"equations": changes})
 
 
 def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axis]) -> Iterator[Labelled]:
@@ -173,18 +171,22 @@ def _along_one(equations: Equations, way: list[str], counts: Mapping[str, Axis])
             label = f"{name} is taken of each {along.meaning}, not of all, in {' and '.join(there)}"
             yield label, dict.fromkeys(there, _read_instead({row: other}))
             if len(rows) > 1:
-                made = " and ".join(each.name for each in rows if not each.axes and each is not row)
-                yield f"{label}{', and so ' * bool(made)}{made}", dict.fromkeys(there, _read_instead(rows))
+                numbers = [each for each in rows if not each.axes]
+                also = (name for each in numbers for name in _readers(equations, way, each))
+                both = [*dict.fromkeys(name for name in also if along in equations.rows[name].axes)]
+                made = " and ".join(each.name for each in numbers if each is not row)
+                yield f"{label}{', and so ' * bool(made)}{made}", dict.fromkeys(both, _read_instead(rows))
 
 
 def _both_summed(row: Block) -> list[tuple[Axis, Axis]]:
-    """Returns the two axes along which a number sums, in either order."""
-    sums = (node for of in row.definitions for node in walk(of.expr) if isinstance(node, Reduce))
-    axes = (
-        {}
-        if row.axes or len(row.definitions) != 1
-        else dict.fromkeys(each.axes for each in sums if len(each.axes) == 2)
-    )
+    """Returns the two axes along which a number sums, itself or by numbers that it is made of, in either order."""
+    axes, seen, ahead = dict[tuple[Axis, ...], None](), {row}, [row]
+    for each in (each for each in ahead if not each.axes and len(each.definitions) == 1):
+        nodes = [*walk(each.definitions[0].expr)]
+        axes |= dict.fromkeys(node.axes for node in nodes if isinstance(node, Reduce) and len(node.axes) == 2)
+        read = {node.block for node in nodes if isinstance(node, Ref)} - seen
+        ahead += sorted(read, key=lambda block: block.name)
+        seen |= read
     return [both for one, two in axes for both in ((one, two), (two, one))]
 
 
@@ -285,13 +287,14 @@ class _Divided:
         if block in self.rows or len(block.definitions) != 1:
             return self.rows.get(block, block)
         expr = block.definitions[0].expr
-        sums = not block.axes and any(isinstance(node, Reduce) and self._sums(node) for node in walk(expr))
-        if not sums and not {self.along, self.across} <= {*block.axes}:
+        number = not block.axes
+        sums = number and any(isinstance(node, Reduce) and self._sums(node) for node in walk(expr))
+        if not number and not {self.along, self.across} <= {*block.axes}:
             return block
         read = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref))
         if sums or any(self.out(each) is not each for each in read if each is not block):
             self.rows[block] = another_row(
-                block, (self.along,) if sums else block.axes, self._expr(expr, block if sums else None)
+                block, (self.along,) if number else block.axes, self._expr(expr, block if sums else None)
             )
         return self.rows.get(block, block)
 

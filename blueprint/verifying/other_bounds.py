@@ -152,9 +152,17 @@ def _shares(between: Between, name: str, own: Expr, held: list[Ref]) -> Iterator
         for part in (each for ref in read for each in (ref, Op("abs", (ref,)))):
             share = put(own, bound, Op("mul", (bound, part)), alike=True)
             what = f"{text(bound)}·{text(part)} is the bound, not {text(bound)}"
-            label = f"another equation of {meaning_of(between.equations, name)}: {what}"
-            change = to(between.equations.rows[name].inside, share)
-            yield Try(label, between.settings, {"equations": {name: change}}, far=True)
+            for made, says in ((share, ""), *((each, ", and the upper bound holds") for each in _upper_last(share))):
+                label = f"another equation of {meaning_of(between.equations, name)}: {what}{says}"
+                change = to(between.equations.rows[name].inside, made)
+                yield Try(label, between.settings, {"equations": {name: change}}, far=True)
+
+
+def _upper_last(own: Expr) -> Iterator[Expr]:
+    """Yields max(low, min(high, x)) as min(high, max(low, x)), as torch.clamp does where the bounds have changed sides."""
+    match own:
+        case Op("maximum", (low, Op("minimum", (high, free)))):
+            yield Op("minimum", (high, Op("maximum", (low, free))))
 
 
 def _is_read_alone(own: Expr, bound: Block) -> bool:

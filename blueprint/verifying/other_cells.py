@@ -87,6 +87,12 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                 f"{text(here)} of the {axis.meaning} before is read, not {text(part)}, and 0 at the end",
                 put(expr, part, Op("where", (inside, before, Constant(0)))),
             )
+            if axis is part.at[-1].axis and len(part.at) > 1 and isinstance(part.at[0], Position):
+                outer = part.at[0].axis
+                for says, edge in (("", None), (", and 0 behind the last of all", Constant(0))):
+                    after = beside(Ref(part.block, (*here.at[:-1], Lookup(axis, Constant(0)))), outer, 1, edge)
+                    what = f"behind the last {text(here)} comes the first of the next {outer.meaning}{says}"
+                    yield what, put(expr, part, Op("where", (inside, part, after)))
 
 
 def _reversed(ref: Ref, axis: Axis) -> Expr:

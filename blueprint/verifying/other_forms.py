@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from blueprint.verifying.definitions import Definitions
 from blueprint.verifying.equations import Between
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.other_axes import tries as of_axes
 from blueprint.verifying.other_bounds import tries as of_bounds
 from blueprint.verifying.other_factors import tries as of_factors
 from blueprint.verifying.other_order import tries as of_order
@@ -15,7 +16,7 @@ from blueprint.verifying.other_whitening import tries as of_whitening
 from blueprint.verifying.other_words import half_words, with_one_change
 from blueprint.verifying.substitutes import tries as of_substitutes
 
-FORMS = (of_parentheses, of_order, of_whitening, of_bounds, of_factors, of_terms, of_rows)
+FORMS = (of_axes, of_parentheses, of_order, of_whitening, of_bounds, of_factors, of_terms, of_rows)
 """The likelier first."""
 
 

@@ -8,7 +8,7 @@ A mean and a deviation are over what counts, or over all there is, pads too; of 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt
+from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt
 from blueprint.misconceptions.rewriting import is_setting
 from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import Between, another_row, instead, only_picks, plain_of, to
@@ -61,7 +61,8 @@ def _by_deviations(between: Between, own: Expr) -> Iterator[tuple[str, Expr]]:
     rows = (between.equations.rows[each] for each in sorted(between.known) if each in between.equations.rows)
     for row in (each for each in rows if each.axes and each.name not in between.masks):
         mask = _mask_of(between, row)
-        for of_n, spread in _moments(row, Ref(row, tuple(map(Position, row.axes))), mask).spread.items():
+        own_cells = Ref(row, tuple(map(Position, row.axes)))
+        for of_n, spread in _moments(row, own_cells, mask, row.axes).spread.items():
             yield f"divided by the deviation of {row.name}{of_n}", Op("div", (own, spread))
 
 
@@ -94,9 +95,17 @@ def _whitened_or_centred(between: Between, row: Block, own: Expr, small: list[Bl
 
     small: what may be added to a deviation.
     """
-    mask, value = _mask_of(between, row), Ref(another_row(row, row.axes, own), tuple(map(Position, row.axes)))
-    yield from _of_each(row, own, mask)
-    of = _moments(row, own, mask)
+    mask, here = _mask_of(between, row), tuple(map(Position, row.axes))
+    value = Ref(another_row(row, row.axes, own), here)
+    for axis, other in zip(row.axes, row.axes[::-1], strict=True) if len(row.axes) > 1 else ():
+        of = _moments(row, own, mask, (axis,))
+        yield f"taken less its mean of each {other.meaning}", of.off
+        yield f"divided by its mean of each {other.meaning}", Op("div", (value, of.mean))
+        if mask is not None:
+            yield f"taken less its mean of each {other.meaning}, pads too", _moments(row, own, None, (axis,)).off
+        for of_n, spread in of.spread.items():
+            yield f"whitened in each {other.meaning}{of_n}", Op("div", (of.off, _or_one(spread)))
+    of = _moments(row, own, mask, row.axes)
     yield "taken less its mean over all", of.off
     yield "divided by its mean over all", Op("div", (value, of.mean))
     for of_n, spread in of.spread.items():
@@ -105,34 +114,42 @@ def _whitened_or_centred(between: Between, row: Block, own: Expr, small: list[Bl
         for eps in small:
             yield f"whitened over all{of_n}, with {eps.name}", Op("div", (of.off, Op("add", (spread, Ref(eps, ())))))
     if mask is not None:
-        every = _moments(row, own, None)
+        every = _moments(row, own, None, row.axes)
         yield "taken less its mean over all, pads too", every.off
         for of_n, spread in every.spread.items():
             yield f"whitened over all, pads too{of_n}", Op("div", (every.off, spread))
+    if len(row.axes) > 1:
+        each = another_row(row, row.axes[:1], Reduce("sum", row.axes[1:], _counted(row, own, mask)[1]))
+        of = _moments(each, Ref(each, here[:1]), None, each.axes)
+        for of_n, spread in of.spread.items():
+            yield (
+                f"divided by the deviation of its sums of each {row.axes[0].meaning}{of_n}",
+                Op("div", (value, spread)),
+            )
 
 
-def _moments(row: Block, own: Expr, mask: Block | None) -> Moments:
-    """Returns mean and deviation of a row with its equation, over what counts in a mask; None: over all."""
+def _or_one(spread: Ref) -> Expr:
+    """Returns a deviation, and 1 where it is 0: what is whitened alone is 0, and no number would be named otherwise."""
+    return Op("add", (spread, Op("equal", (spread, Constant(0)))))
+
+
+def _counted(row: Block, own: Expr, mask: Block | None) -> tuple[Ref, Expr]:
+    """Returns 1 where a row counts in a mask, None: everywhere, and the row with its equation, 0 where it does not."""
     here = tuple(map(Position, row.axes))
     counts = Ref(another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here)), here)
-    value, count = Ref(another_row(row, row.axes, own), here), Reduce("sum", row.axes, counts)
-    mean = another_row(row, (), Op("div", (Reduce("sum", row.axes, Op("mul", (counts, value))), count)))
-    off = Ref(another_row(row, row.axes, Op("mul", (counts, Op("sub", (value, Ref(mean, ())))))), here)
-    square = Reduce("sum", row.axes, Op("mul", (off, off)))
-    least = Op("maximum", (Op("sub", (count, Constant(1))), Constant(1)))
-    below = {"": least, ", with n below, not n − 1": count}
-    spread = {says: Ref(another_row(row, (), sqrt(Op("div", (square, each)))), ()) for says, each in below.items()}
-    return Moments(Ref(mean, ()), off, spread)
+    return counts, Op("mul", (counts, Ref(another_row(row, row.axes, own), here)))
 
 
-def _of_each(row: Block, own: Expr, mask: Block | None) -> Iterator[tuple[str, Expr]]:
-    """Yields a row less its mean along one of its two axes, and divided by that."""
-    here = tuple(map(Position, row.axes))
-    counts = Ref(another_row(row, row.axes, Constant(1) if mask is None else Ref(mask, here)), here)
-    value = Ref(another_row(row, row.axes, own), here)
-    for axis, one in zip(row.axes, row.axes[::-1], strict=True) if len(row.axes) > 1 else ():
-        count = Op("maximum", (Reduce("sum", (axis,), counts), Constant(1)))
-        mean = another_row(row, (one,), Op("div", (Reduce("sum", (axis,), Op("mul", (counts, value))), count)))
-        less = Op("sub", (value, Ref(mean, (Position(one),))))
-        yield f"taken less its mean of each {one.meaning}", Op("mul", (counts, less))
-        yield f"divided by its mean of each {one.meaning}", Op("div", (value, Ref(mean, (Position(one),))))
+def _moments(row: Block, own: Expr, mask: Block | None, along: tuple[Axis, ...]) -> Moments:
+    """Returns mean and deviation of a row with its equation, along some of its axes, over what counts in a mask; None: over all."""
+    here, kept = tuple(map(Position, row.axes)), tuple(each for each in row.axes if each not in along)
+    there = tuple(map(Position, kept))
+    counts, value = _counted(row, own, mask)
+    some = Op("maximum", (Reduce("sum", along, counts), Constant(1)))
+    mean = Ref(another_row(row, kept, Op("div", (Reduce("sum", along, value), some))), there)
+    off = Ref(another_row(row, row.axes, Op("mul", (counts, Op("sub", (value, mean))))), here)
+    square = Reduce("sum", along, Op("mul", (off, off)))
+    least = Op("maximum", (Op("sub", (some, Constant(1))), Constant(1)))
+    below = {"": least, ", with n below, not n − 1": some}
+    spread = {says: Ref(another_row(row, kept, sqrt(Op("div", (square, each)))), there) for says, each in below.items()}
+    return Moments(mean, off, spread)

@@ -288,6 +288,25 @@ BUGS = {
         "grpo", "trl_grpo/functions", 'np.nansum(scores * use["reward_weights"], axis=1)',
         'np.nansum((scores - np.nanmean(scores, 0)) / (np.nanstd(scores, 0) + 1e-4) * use["reward_weights"], axis=1)',
         "each is whitened over the batch, by its deviation + 0.0001, with n below, not n − 1"),
+    "rewards whitened within each response": Bug(
+        "ppo", "whitened", "np.asarray(masked_whiten(rewards, mask_p1, False) * mask_p1)",
+        "np.stack([masked_whiten(one, own, False) for one, own in zip(rewards, mask_p1)]) * mask_p1",
+        "reward.divisor is taken of each episode, not of all, in reward.whitened, and so reward.count and reward.mean"),
+    "each half whitened by itself": Bug(
+        "ppo", "k3", '"advantages": whitened(advantages, mask)',
+        '"advantages": np.concatenate([*map(whitened, np.split(advantages, 2), np.split(mask, 2))])',
+        "each 4 of the 8 responses by themselves, as they were generated, as on 2 ranks"),
+    "one response goes on in the next": Bug(
+        "ppo", "k3", "nextvalues = values[:, t + 1] if t < gen_length - 1 else 0.0",
+        "nextvalues = values[:, t + 1] if t < gen_length - 1 else np.append(values[1:, 0], 0.0)",
+        "behind the last values.kept[n, t] comes the first of the next episode, and 0 behind the last of all"),
+    "a range that is a share of the values": Bug(
+        "ppo", "plain", 'np.minimum(np.maximum(vpred, values - use["cliprange_value"]), values + use["cliprange_value"])',
+        'np.minimum(np.maximum(vpred, values * (1 - use["cliprange_value"])), values * (1 + use["cliprange_value"]))',
+        "value_clip_range·V_kept[n, t] is the bound, not value_clip_range, and the upper bound holds"),
+    "log-ratios centred over the batch": Bug(
+        "grpo", "trl_grpo/batch", "    return np.exp(apart)\n", "    return np.exp(apart - apart.mean(0, keepdims=True))\n",
+        "log_ratio.free is taken less its mean of each position, pads too"),
 }  # fmt: skip
 
 

@@ -10,8 +10,10 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.language import Axis, Count, Reduce, Ref, Sum, block, text, walk
-from blueprint.verifying import of_broadcast, of_other_axes, of_what_is_read
+from blueprint.verifying import of_broadcast, of_what_is_read
 from blueprint.verifying.definitions import Definitions
+from blueprint.verifying.equations import Between
+from blueprint.verifying.other_axes import tries
 from blueprint.workbooks.common.labels import labels
 from tests.verifying.mutants import KINDS, mutant, placed, verified
 
@@ -31,7 +33,7 @@ SMALL = Definitions({}, labels(), {"r": (q, i), "many": ()}, _derived, counts={"
 
 def test_a_mean_is_taken_along_the_other_axis_or_both() -> None:
     """Its sum, and the number by which it is divided; and by the sum alone."""
-    found = {each.label: each.ways["equations"] for each in of_other_axes(SMALL, {}, ("left",), ())}
+    found = {each.label: each.ways["equations"] for each in tries(Between(SMALL, {}, ("left",), ()))}
     assert [*found] == [
         "the sum in mean goes over all",
         "mean is taken of each response, not of each prompt, in left",
@@ -58,7 +60,7 @@ def test_a_row_along_an_axis_of_its_own_is_taken_along_no_other() -> None:
         return {"mean": mean, "left": left}
 
     of = Definitions({}, labels(), {"r": (q, i), "many": (), "b": (q,)}, derived, counts={"many": i})
-    assert [each.label for each in of_other_axes(of, {}, ("left",), ())] == [
+    assert [each.label for each in tries(Between(of, {}, ("left",), ()))] == [
         "the sum in mean goes over all",
         "mean is laid out in turn, not for each response, in left",
     ]
@@ -66,7 +68,7 @@ def test_a_row_along_an_axis_of_its_own_is_taken_along_no_other() -> None:
 
 def test_a_row_that_is_laid_out_in_turn_begins_again_at_its_end() -> None:
     """As `repeat` for `repeat_interleave`: of two prompts with three responses each 1, 2, 1 and 2, 1, 2."""
-    (changes,) = (e.ways["equations"] for e in of_other_axes(SMALL, {}, ("left",), ()) if "in turn" in e.label)
+    (changes,) = (e.ways["equations"] for e in tries(Between(SMALL, {}, ("left",), ())) if "in turn" in e.label)
     r = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]])
     known = {"r": r, "many": np.asarray(3.0)}
     left = SMALL.values({}, {q: 2, i: 3}, known, ("left",), changes)["left"]
@@ -93,7 +95,7 @@ def test_a_number_is_taken_of_each_and_a_sum_of_all_with_its_count() -> None:
     known = {"r": r, "many": np.asarray(3.0), "all": np.asarray(6.0)}
 
     def made(label: str) -> np.ndarray:
-        (found,) = (each for each in of_other_axes(of, {}, ("less",), ()) if each.label == label)
+        (found,) = (each for each in tries(Between(of, {}, ("less",), ())) if each.label == label)
         return of.values({}, {q: 2, i: 3}, known, ("less",), found.ways["equations"])["less"]
 
     of_each = made("whole is taken of each prompt, not of all, in less")

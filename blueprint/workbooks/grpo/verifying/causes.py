@@ -18,7 +18,6 @@ from blueprint.verifying import (
     multiplied,
     of_equations,
     of_half_words,
-    of_other_axes,
     of_other_forms,
     of_other_words,
     of_what_is_read,
@@ -135,7 +134,6 @@ def tries(
         yield [*of_functions(step, settings), *rows, *_other_groups(step, settings)]
     yield list(INSTEAD.of_presets(settings, read))
     if told:  # few, so that there is time for them before two at a time
-        yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
         yield from of_other_forms(EQUATIONS, settings, MADE[name], _known(name))
     own = fitted(again, batch, settings, name, given)
     yield [

@@ -46,6 +46,7 @@ def stages(trial: MinibatchTrial, name: str, time: Callable[[], bool] = lambda: 
         *of_mistakes(trial, name, known),
         *of_conventions(moves, use),
         *of_runs(len(trial.batch.slots)),
+        *_of_ranks(trial, name),
     ]
     yield [*of_factors(trial, name), *of_presets(use, trial.preset, moves)]
     if trial.whole is None:  # nobody knows whether it is all that was whitened together
@@ -151,6 +152,18 @@ def of_runs(responses: int) -> Iterator[Try]:
         if responses % size == 0 and responses // size <= MOST_RUNS:
             yield Try(f"microbatches of {size}", {}, {"microbatch": size, "losses": True})
             yield Try(f"microbatches of {size}", {}, {"microbatch": size})
+
+
+def _of_ranks(trial: MinibatchTrial, name: str) -> Iterator[Try]:
+    """Yields the divisions of a rollout of several files into equal runs of responses as they were generated, as by ranks."""
+    responses = len(trial.rollout.batch.slots)
+    for count in range(2, min(responses, MOST_RUNS) // 2 + 1) if trial.rollout is not trial.alone else ():
+        if responses % count == 0 and ALL[name] in TENSORS:
+            size = responses // count
+            label = (
+                f"each {size} of the {responses} responses by themselves, as they were generated, as on {count} ranks"
+            )
+            yield Try(label, {}, {"microbatch": size, "generated": True})
 
 
 def of_factors(trial: MinibatchTrial, name: str) -> Iterator[Try]:

@@ -95,7 +95,7 @@ class Rollout:
         numbers: the file's parts of its loss; over: rows that were made of more than this file.
         """
         ways = each.ways
-        if size := ways.get("microbatch"):
+        if (size := ways.get("microbatch")) and not (over and ways.get("generated")):
             return self._in_runs(each, own, wanted, size)
         batch = self._altered(ways["batch"]) if "batch" in ways else None
         if only := ways.get("only"):
@@ -160,13 +160,14 @@ class Rollout:
     def _in_runs(self, each: Try, own: tuple[str, ...], wanted: Sequence[str], size: int) -> Rows:
         """Computes runs of so many responses, each with statistics and losses of its own: numbers are the mean of theirs."""
         count, plain, tensors = len(self.batch.slots), each._replace(ways={}), dict[str, Array]()
+        rows = self.order if each.ways.get("generated") and self.order is not None else np.arange(count)
         if each.ways.get("losses"):  # of the file's own tensors; these are of all responses together
             tensors = self.done_so(plain, own, {}, [name for name in wanted if name in SIGNAL])
             own, wanted = self.given, [name for name in wanted if name not in SIGNAL]
-        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, padded={}, laid={}, kept=Kept())
+        runs = [replace(self, batch=cut(self.batch, rows[at : at + size]), feeds={}, padded={}, laid={}, kept=Kept())
                 for at in range(0, count, size)]  # fmt: skip
         found = [run.done_so(plain, own, {}, wanted) for run in runs]
-        return tensors | {name: _joined([of[name] for of in found]) for name in wanted}
+        return tensors | {name: _joined([of[name] for of in found], rows.argsort()) for name in wanted}
 
     def feed(
         self,
@@ -190,9 +191,9 @@ OF_ONE_ROLLOUT = {"microbatch", "order"}
 """Ways that say something of the responses of one rollout."""
 
 
-def _joined(runs: Sequence[Array]) -> Array:
-    """Returns the rows of runs of responses in one, or the mean of their numbers."""
-    return np.concatenate(runs) if np.ndim(runs[0]) else np.asarray(np.mean(runs))
+def _joined(runs: Sequence[Array], back: Array) -> Array:
+    """Returns the rows of runs of responses in one, each in its place again, or the mean of their numbers."""
+    return np.concatenate(runs)[back] if np.ndim(runs[0]) else np.asarray(np.mean(runs))
 
 
 @dataclass(frozen=True)
