@@ -93,7 +93,7 @@ class Book:
         if result is None:
             raise NotationError(f"{self.outline.title} leads to no single number: ask for a block, book[name]")
         if result.axes:
-            axes = " and ".join(axis.meaning for axis in result.axes)
+            axes = " and ".join(self.outline.called(axis).meaning for axis in result.axes)
             raise NotationError(
                 f"{self.outline.title} leads to no single number: its result has one for each {axes}; "
                 f"write book[{result.name!r}]"
@@ -339,7 +339,7 @@ def frame_of(book: "Book", block: Block) -> "pd.DataFrame":
 
     array = np.atleast_1d(book.values[block])
     members = [[_member(axis, place, book) for place in range(book.values.size(axis))] for axis in block.axes]
-    called = [axis.meaning for axis in block.axes]
+    called = [book.outline.called(axis).meaning for axis in block.axes]
     rows = pd.Index(members[0], name=called[0]) if block.axes else pd.Index([block.name], name="name")
     if array.ndim == 1:
         return pd.DataFrame({block.name: array}, index=rows)

@@ -100,8 +100,9 @@ def _tell_result(book: Book) -> None:
         return
     title = result.name.replace("_", " ")
     if result.axes:
+        member = book.blueprint.called(result.axes[0]).meaning
         for number, row in enumerate(book.values[result], result.axes[0].start):
-            say(f"{title}, {result.axes[0].meaning} {number}: {' '.join(f'{value:.4f}' for value in row)}")
+            say(f"{title}, {member} {number}: {' '.join(f'{value:.4f}' for value in row)}")
         return
     shown = book.show(result)
     say(f"{title} {shown.value:.6g}: {shown.equation}\n  {shown.numbers}")

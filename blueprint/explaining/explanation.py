@@ -387,14 +387,15 @@ def _column(cell: Cell, book: Book) -> str:
     )
     at = {axis: place for axis, place in zip(cell.block.axes, cell.places, strict=True) if axis in sheet.across}
     where = ", ".join(
-        f"{_way(axis, place, book.values)} {axis.letter} = {place + axis.start}" for axis, place in at.items()
+        f"{_way(axis, place, book)} {axis.letter} = {place + axis.start}" for axis, place in at.items()
     )
     above = (_above(block, at, book.values) for block in sheet.head if at and block is not cell.block)
     return ": ".join(filter(None, (where, ", ".join(filter(None, above)))))
 
 
-def _way(axis: Axis, place: int, values: Values) -> str:
-    return "start column" if place < 0 else "end column" if place == values.size(axis) else axis.meaning
+def _way(axis: Axis, place: int, book: Book) -> str:
+    past = place == book.values.size(axis)
+    return "start column" if place < 0 else "end column" if past else book.blueprint.called(axis).meaning
 
 
 def _above(block: Block, at: Mapping[Axis, int], values: Values) -> str:

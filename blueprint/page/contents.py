@@ -77,9 +77,10 @@ def lay_contents(layout: Layout) -> None:
 
 def _example(blueprint: outline.Blueprint) -> str:
     """Says by an example, of the axes of the workbook's own sheets, how cells lie."""
-    *groups, time = max((sheet.across for sheet in blueprint.sheets), key=len, default=()) or (None,)
-    if time is None:
+    across = max((sheet.across for sheet in blueprint.sheets), key=len, default=())
+    if not across:
         return ""
+    *groups, time = map(blueprint.called, across)
     if not groups:
         return f": {time.letter}→8(start) are 8 {time.plural} and a start cell"
     return (

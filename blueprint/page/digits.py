@@ -373,8 +373,8 @@ def lay_constants(
     across, place: the axes of the chosen column, and the formula and the number that say where it is.
     dec, least: the name of the fewest decimals, and how many these are.
     """
-    *outer, time = across
-    members = pen.values.size(time)
+    *outer, time = map(pen.layout.blueprint.called, across)
+    members = pen.values.size(across[-1])
     apart = f"columns from one {outer[0].meaning if outer else ''} to the next"
     lines: tuple[tuple[str, str, float | str, str], ...] = (
         ("apart", apart, float(grid.stride(members)), "live 0"),

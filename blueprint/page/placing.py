@@ -331,12 +331,12 @@ class SheetPlacer(layout.SheetPen):
         if nest.axes:
             self.row += 1 + nest.above()
             if self.values.before(block, nest.axes[-1]):
-                self.label(self.row - 1, grid.NAME, f"before the first {nest.axes[-1].meaning}", "note")
+                self.label(self.row - 1, grid.NAME, f"before the first {self.layout.blueprint.called(nest.axes[-1]).meaning}", "note")
         if beside is not None:
             self.put_table(beside, next(iter(beside.axes[1:]), None), "weights")
         place = self.put(block, item.role)
         for row, axis, member in nest.headings(place):
-            self.label(row, grid.NAME, f"{axis.meaning} {member + axis.start}", "name")
+            self.label(row, grid.NAME, f"{self.layout.blueprint.called(axis).meaning} {member + axis.start}", "name")
         for row, member in nest.members(place) if nest.axes else ():
             self.row_name(block, nest.axes[-1], member, row)
         self.row = self.layout.corners(block)[2] + 1

@@ -104,6 +104,5 @@ def _made(alike: Like, off: Off) -> Fresh:
         if block.limit and not block.typed
         for number, places in enumerate(spots[block.name].places())
     }
-    return Fresh(
-        formulas, spots, limits, fingerprint(layout), {block.name: block.axes for block in layout.places}, blueprint
-    )
+    axes = {block.name: tuple(map(blueprint.called, block.axes)) for block in layout.places}
+    return Fresh(formulas, spots, limits, fingerprint(layout), axes, blueprint)

@@ -111,7 +111,7 @@ def meant(asked: Asked, book: Book) -> Meant:
     name, at, members = title.partition("@")
     try:
         block = book.block_named(name.strip())
-        named = _members(block, members) if at else {}
+        named = _members(block, members, book) if at else {}
         places = places_named(block, named, book.blueprint.names, book.values) if at else None
     except NotationError as error:
         raise WorksheetError(f"{asked.title}: {error}") from error
@@ -138,22 +138,24 @@ def cell_title(cell: Cell) -> str:
     return cell.block.name + ("@" + ",".join(members) if cell.places else "")
 
 
-def _members(block: Block, text: str) -> dict[str, str]:
+def _members(block: Block, text: str, book: Book) -> dict[str, str]:
     members: dict[str, str] = {}
     for part in text.split(","):
         named, equals, member = map(str.strip, part.partition("="))
         require(equals and member, f"{block.name}@{text}: write members as letter=number, such as {_usage(block)}")
-        letter = _letter(block, named)
+        letter = _letter(block, named, book)
         require(letter not in members, f"{block.name}@{text} says twice which {letter}: leave one out")
         members[letter] = member
     return members
 
 
-def _letter(block: Block, named: str) -> str:
-    """Returns the letter of the axis that a word means: the letter itself, or what a member is."""
+def _letter(block: Block, named: str, book: Book) -> str:
+    """Returns the letter of the axis that a word means: the letter itself, or what a member is, in this workbook or in all."""
     word = CALLED.get(named.casefold(), named.casefold())
-    found = [axis.letter for axis in block.axes if word in (axis.letter.casefold(), axis.meaning.casefold())]
-    has = f"it has {', '.join(f'{axis.letter} ({axis.meaning})' for axis in block.axes) or 'a single number'}"
+    here = {axis.letter: book.blueprint.called(axis).meaning for axis in block.axes}
+    words = ((axis.letter, axis.letter, axis.meaning, here[axis.letter]) for axis in block.axes)
+    found = [letter for letter, *names in words if word in map(str.casefold, names)]
+    has = f"it has {', '.join(f'{letter} ({meaning})' for letter, meaning in here.items()) or 'a single number'}"
     require(found, f"{block.name} has no {named}: {has}")
     return found[0]
 

@@ -134,6 +134,7 @@ class Blueprint:
 
     names:   words for the members of an axis: a block of text over it, or a letter to put before the number.
     heads:   for an axis of groups of columns, what stands above each of them, if not what it is and its number.
+    members: for an axis, what one member is called here, if not as it is in every workbook.
     facts:   what a copy of the file should still say about itself, name by name.
     result, parts: the number that everything leads to, which a build reports, and what adds up to it.
     choices: for a typed block, the words that may be typed there (a list, or a block that holds it).
@@ -157,6 +158,7 @@ class Blueprint:
     choices: Mapping[Block, Block] = field(default_factory=dict)
     ranges: Mapping[Block, tuple[float, float]] = field(default_factory=dict)
     heads: Mapping[Axis, Sequence[str]] = field(default_factory=dict)
+    members: Mapping[Axis, str] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     result: Block | None = None
     parts: tuple[Block, ...] = ()
@@ -169,6 +171,10 @@ class Blueprint:
     blanks: tuple[Blank, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     one_page: OnePage | None = None
+
+    def called(self, axis: Axis) -> Axis:
+        """Returns an axis to be printed: its members are called what they are in this workbook."""
+        return replace(axis, meaning=self.members.get(axis, self.members.get(axis.extent, axis.meaning)))
 
     @property
     def picked(self) -> dict[Block, Axis]:

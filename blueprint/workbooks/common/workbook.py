@@ -56,8 +56,8 @@ class Steps:
 
     sheets: from Inputs on. rows: every block on them by name, and what is given. total, parts: the loss and what adds up to
     it. checked: what must be 0 whatever the level. walk: the sheet, the choice, and what is typed there. charts: the same
-    without a choice. heads: what stands above groups of columns. on_checks: what stays in view there. unseen: numbers that
-    the first sheet does not show.
+    without a choice. heads: what stands above groups of columns; member: what such a group is called. on_checks: what stays in
+    view there. unseen: numbers that the first sheet does not show.
     """
 
     sheets: Sequence[Sheet]
@@ -69,6 +69,7 @@ class Steps:
     charts: tuple[Sheet, Mapping[Block, object]]
     typed: Mapping[Block, object] | None = None
     heads: Mapping[Axis, Sequence[str]]
+    member: str = "response"
     on_checks: tuple[Block, ...] | None = None
     unseen: Sequence[str] = ()
 
@@ -110,6 +111,7 @@ def workbook(
         chosen=picked,
         whole="batch",
         heads=steps.heads,
+        members=dict.fromkeys(steps.heads, steps.member),
     ).with_typed(start.typed)
     return outline if like is None else naming(outline, like, chosen, numbers["compare"])
 

@@ -251,6 +251,7 @@ def _whole(
         walk=SHOWN.walk_of(rows, head, rows["label.counts"], (int(first[0]) + 1, int(first[1]) + 1), "text"),
         charts=charts_of(rows, head.on("charts").rows),
         heads={n: [f"text {place}" for place in range(1, 1 + size["text"])]},
+        member="text",
     )
     return workbook(start, steps, OPENING, witnessed)
 
