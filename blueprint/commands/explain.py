@@ -176,7 +176,10 @@ def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[
 
 def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
     """Refuses options that are missing or too many, and numbers out of range, in the words of the options."""
-    axes, each = {axis.letter: axis for axis in block.axes}, " and ".join(book.blueprint.called(axis).meaning for axis in block.axes)
+    axes, each = (
+        {axis.letter: axis for axis in block.axes},
+        " and ".join(book.blueprint.called(axis).meaning for axis in block.axes),
+    )
     if missing := [axis for letter, axis in axes.items() if letter not in members]:
         needed = " and ".join(f"{_flag_of(axis)}{_range(block, axis, book)}" for axis in missing)
         raise errors.Refused(f"{block.name} has a number for each {each}: add {needed}")

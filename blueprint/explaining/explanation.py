@@ -386,9 +386,7 @@ def _column(cell: Cell, book: Book) -> str:
         sheet for sheet in book.blueprint.sheets if any(each is cell.block for each in outline.blocks_on(sheet))
     )
     at = {axis: place for axis, place in zip(cell.block.axes, cell.places, strict=True) if axis in sheet.across}
-    where = ", ".join(
-        f"{_way(axis, place, book)} {axis.letter} = {place + axis.start}" for axis, place in at.items()
-    )
+    where = ", ".join(f"{_way(axis, place, book)} {axis.letter} = {place + axis.start}" for axis, place in at.items())
     above = (_above(block, at, book.values) for block in sheet.head if at and block is not cell.block)
     return ": ".join(filter(None, (where, ", ".join(filter(None, above)))))
 

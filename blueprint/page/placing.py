@@ -331,7 +331,12 @@ class SheetPlacer(layout.SheetPen):
         if nest.axes:
             self.row += 1 + nest.above()
             if self.values.before(block, nest.axes[-1]):
-                self.label(self.row - 1, grid.NAME, f"before the first {self.layout.blueprint.called(nest.axes[-1]).meaning}", "note")
+                self.label(
+                    self.row - 1,
+                    grid.NAME,
+                    f"before the first {self.layout.blueprint.called(nest.axes[-1]).meaning}",
+                    "note",
+                )
         if beside is not None:
             self.put_table(beside, next(iter(beside.axes[1:]), None), "weights")
         place = self.put(block, item.role)

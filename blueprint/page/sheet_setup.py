@@ -117,7 +117,11 @@ class SheetSetup:
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look(banner, styles.label_style(banner)))
         heads = self.layout.blueprint.heads.get(outer)
         title = (
-            heads[group] if heads else f"{self.layout.blueprint.called(outer).meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
+            heads[group]
+            if heads
+            else f"{self.layout.blueprint.called(outer).meaning} {group + outer.start}"
+            if len(self.sizes) > 1
+            else time.meaning
         )
         self.label(grid.BANNER_ROW, start, title[:1].upper() + title[1:], banner)
         for column, head in enumerate(

@@ -139,7 +139,9 @@ class Contents:
         across = (*chosen, *(sheet.across for sheet in self.outline.sheets))
         if axis not in (each[0] for each in across if len(each) > 1):
             return None
-        numbered = [f"{self.outline.called(axis).meaning} {place + axis.start}" for place in range(self.values.size(axis))]
+        numbered = [
+            f"{self.outline.called(axis).meaning} {place + axis.start}" for place in range(self.values.size(axis))
+        ]
         return [*self.outline.heads.get(axis, numbered)]
 
     def member(self, axis: Axis, place: int) -> str:

@@ -19,8 +19,8 @@ from blueprint.workbooks.grpo.verifying.causes import MADE
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
 from blueprint.workbooks.grpo.verifying.verify import trial_of
 from blueprint.workbooks.reward_model.schema import rm_presets
-from blueprint.workbooks.reward_model.verifying import EQUATIONS as REWARD_MODEL
 from blueprint.workbooks.reward_model.verifying import KIND as SCORES
+from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS as REWARD_MODEL
 from tests.hooks.test_planted import REAL
 from tests.verifying.mutants import KINDS, named, placed
 

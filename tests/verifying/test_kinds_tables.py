@@ -32,14 +32,14 @@ from blueprint.workbooks.dpo.verifying import verify as dpo
 from blueprint.workbooks.grpo.schema import grpo_presets
 from blueprint.workbooks.grpo.verifying import causes as grpo
 from blueprint.workbooks.kto import verifying as kto
-from blueprint.workbooks.reward_model import verifying as reward_model
 from blueprint.workbooks.reward_model.schema import rm_presets
+from blueprint.workbooks.reward_model.verifying.causes import INSTEAD as REWARD_MODEL
 from blueprint.workbooks.sft import verifying as sft
 from blueprint.workbooks.sft.schema import sft_presets
 
 EVERY = {
     "classic_ppo": classic_ppo.INSTEAD, "dpo": dpo.INSTEAD, "grpo": grpo.INSTEAD, "kto": kto.INSTEAD,
-    "reward_model": reward_model.INSTEAD, "sft": sft.INSTEAD,
+    "reward_model": REWARD_MODEL, "sft": sft.INSTEAD,
 }  # fmt: skip
 DPO = Conventions(dpo_presets, {"beta": (0.1, 0.2, 0.5)}, {"loss.form": ("kto",)})
 USUAL = dict(dpo_presets().preset("default").values)

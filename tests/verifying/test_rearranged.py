@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from blueprint.verifying import of_what_is_read, verify_step
 from blueprint.workbooks.reward_model.schema import rm_presets
-from blueprint.workbooks.reward_model.verifying import EQUATIONS
+from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS
 from tests.hooks.test_planted import dumped, whole
 from tests.verifying.by_hand import OF_DPO, OF_REWARDS
 from tests.verifying.mutants import varied

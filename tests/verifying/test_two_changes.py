@@ -17,7 +17,7 @@ from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 from blueprint.workbooks.grpo.verifying.verify import StepTrial, trial_of
-from blueprint.workbooks.reward_model.verifying import EQUATIONS as REWARD_MODEL
+from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS as REWARD_MODEL
 from tests.hooks.test_planted import REAL, dumped, second_pass
 from tests.hooks.trl_formulas import TRL, read
 

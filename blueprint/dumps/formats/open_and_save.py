@@ -268,8 +268,9 @@ def _array_of(path: Path, name: str, tensor: Array) -> Array:
 
 def _check_names(path: Path, arrays: Mapping[str, Array]) -> None:
     counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
+    rows = min(counts.values(), default=0)
     require(
-        len(set(counts.values())) == 1,
+        bool(counts) and {*counts.values()} <= {rows, 2 * rows},  # both sides of pairs may stand below each other
         f"{path}: expected tensors with the same number of rows, found {counts or 'none'}.",
     )
     for name, array in arrays.items():

@@ -31,7 +31,7 @@ from blueprint.dumps import (
     whole_number,
 )
 from blueprint.quoting import unquoted
-from blueprint.workbooks.reward_model.schema import REWARD_MODEL, rm_presets
+from blueprint.workbooks.reward_model.schema import MOST_RESPONSES, REWARD_MODEL, rm_presets
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,8 @@ NAMES = Names(Path(__file__).with_suffix(".csv"), REWARD_MODEL)
 ALGORITHMS = ("reward_model", "reward_modeling", "rm")
 CENTERED, PAD = "center_rewards_coefficient", "pad_token_id"
 STACKED = ("tokens", "text", "position_scores")
+MOST_PAIRS = MOST_RESPONSES // 2
+"""So many pairs of a file a workbook has room for."""
 BEFORE_END = (
     "the pad is the token that ends the texts: transformers takes the end for a pad, and reads the score in front of it"
 )
