@@ -284,8 +284,9 @@ def shape(raw: Raw, found: Recognised) -> Minibatch:
             tensors[name] = numbers if numbers.ndim == 1 else cut(numbers, first, slots)
     if "advantages" in given and given["advantages"].ndim == 1:
         notes.append("advantages: one number of each response, which counts for each of its tokens")
-        advantages = tensors["advantages"]
-        tensors["advantages"] = np.where(tensors["response_mask"], advantages[:, None], advantages.dtype.type(0))
+        advantages, there = tensors["advantages"], tensors["response_mask"].copy()
+        there[~there.any(axis=1), :1] = True  # of an empty response it stands in the first column, where no token is
+        tensors["advantages"] = np.where(there, advantages[:, None], advantages.dtype.type(0))
     tensors |= _of_rows(given)
     dtypes = {name: raw.dtypes.get(found.called.get(name, ""), array.dtype.name) for name, array in tensors.items()}
     called = {name: found.called[name] for name in tensors if name in found.called}

@@ -108,7 +108,7 @@ class Compared:
     def bits_down_to(self, left: float) -> float:
         """Returns how many bits of evidence a cause explains that leaves so much."""
         least = max(left, sys.float_info.epsilon * self.size, sys.float_info.min)
-        each = math.log2(max(self.largest, sys.float_info.min) / least)
+        each = math.log2(max(self.largest, sys.float_info.min)) - math.log2(least)
         return self.deviating * min(BITS_OF_FEW if self.of_few else MOST_BITS, max(0.0, each))
 
     @property
@@ -142,8 +142,9 @@ class Compared:
 
     @property
     def too_coarse(self) -> bool:
-        """Whether rounding may explain the difference, but might hide a fault, too; what is equal to the last bit agrees."""
-        return self.agrees and self.largest != 0 and not self.largest <= self.tolerance
+        """Whether rounding may explain the difference, but might hide a fault, too, or decides every number of it; what is equal
+        to the last bit agrees."""
+        return self.agrees and (not self.cells or (self.largest != 0 and not self.largest <= self.tolerance))
 
 
 EQUAL = 1e-10
@@ -367,7 +368,7 @@ def summary(lines: Sequence[Line]) -> str:
     if open_:
         return f"{agree}, {open_} {'is' if open_ == 1 else 'are'} left open{f', {too_coarse}' if coarse else ''}."
     if not coarse:
-        return f"All {count} logged quantities agree."
+        return f"All {count} logged quantities agree." if count > 1 else "The one logged quantity agrees."
     if not count:
         every = "the one logged quantity is" if coarse == 1 else f"all {coarse} logged quantities are"
         return f"Nothing can be said to agree: {every} too coarse to tell."

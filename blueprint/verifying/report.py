@@ -146,6 +146,8 @@ def why(line: Line) -> str:
     found = line.compared
     if line.why:
         return line.why
+    if not found.cells:
+        return f"rounding in {found.dtype} decides every number of it"
     off, share = f"it is off by {_share(found.largest, found)}", _share(found.rounding, found)
     if found.largest <= found.rounding:
         nothing = found.logged is not None and abs(found.logged) <= found.rounding
@@ -158,10 +160,16 @@ def why(line: Line) -> str:
     return f"{off}; {rounding}, arithmetic in {found.dtype} might explain the rest"
 
 
+MOST_PERCENT = 1e6
+"""More is said in words."""
+
+
 def _share(width: float, compared: Compared) -> str:
     if not compared.size:
         return f"{width:.2g}"
     percent = 100 * width / compared.size
+    if not percent < MOST_PERCENT:
+        return "any amount"
     of = "" if compared.logged is not None else f" of the mean size of its {compared.axes.cell}s"
     return (f"{percent:.2g} %" if percent < 100 else f"{percent:,.0f} %") + of
 
@@ -278,6 +286,7 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
         *(_first_of_step(found, found.first) if found.first else ()),
         *_of_forwards_in_step(found),
         *(in_all if found.agrees and lines else []),
+        *_not_compared(found),
         *_left_open(found),
         *(f"Not read: {reason}" for reason in found.unread.values()),
         *notes,
@@ -285,6 +294,17 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
         *(f"\n{part.path.name}\n{table_of(part.verdict.lines)}" for part in found.parts if each),
     ]
     return "\n".join(parts)
+
+
+def _not_compared(found: StepVerdict) -> Iterator[str]:
+    """Says what was logged and is compared in no file, or not in all, and what it takes."""
+    takes = dict[str, list[str]]()
+    for part in found.parts:
+        for name, lacks in part.verdict.uncompared.items():
+            takes.setdefault(name, []).append(lacks)
+    for name, each in takes.items():
+        where = f" in {len(each)} of {len(found.parts)} files" if len(each) < len(found.parts) else ""
+        yield f"{name}: not compared{where}, it takes {each[0]}"
 
 
 def _head(found: StepVerdict) -> str:
@@ -348,7 +368,18 @@ def _of_files(found: StepVerdict) -> list[str]:
     notes = [(part.path.name, note) for part in found.parts for note in part.verdict.notes]
     shared = {note for _, note in notes if sum(note == other for _, other in notes) == len(found.parts)}
     own = [f"{name}: {note}" for name, note in notes if note not in shared]
-    return [*dict.fromkeys(note for _, note in notes if note in shared), *own]
+    return [*_other_settings(found), *dict.fromkeys(note for _, note in notes if note in shared), *own]
+
+
+def _other_settings(found: StepVerdict) -> Iterator[str]:
+    """Names the files that are held against other conventions than the first: files of one step should have the same."""
+    first, others = str(found.parts[0].chosen), dict[str, list[str]]()
+    for part in found.parts:
+        if str(part.chosen) != first:
+            others.setdefault("; ".join(str(part.chosen).split("\n  ")), []).append(part.path.name)
+    for chosen, files in others.items():
+        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+        yield f"{files[0]}{more} by other conventions than {found.parts[0].path.name}: {chosen}"
 
 
 def data_of(verdict: Verdict) -> dict[str, Any]:

@@ -42,7 +42,9 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "groups": Kind(planted_groups.MISTAKES, second_pass, trl_formulas.TRL, {"advantages", "total_loss"}, (GRPO, DAPO)),
+    "groups": Kind(
+        planted_groups.MISTAKES, second_pass, trl_formulas.TRL, {"advantages", "total_loss"}, (GRPO, DAPO, "trl_rloo/kl"),
+    ),
     "pairs": Kind(
         planted_pairs.MISTAKES, whole, dpo_formulas.TRL, {"chosen.reward", "rewards.accuracies", "total_loss"},
         (planted_pairs.SFT, planted_pairs.MIXED, "trl_dpo/ipo", "trl_dpo/shared"),

@@ -91,6 +91,9 @@ class GroupedStep(Minibatch):
         sizes = self.sizes
         if not len(sizes):
             return "group (which prompt each response answers)"
+        index = self.tensors.get("row_index")
+        if index is not None and "row_index" in self.by and len(np.unique(index)) < len(index):
+            return "each row of the rollout once, by which groups are told"
         uneven = self.each is None and self.by == TOLD and not self._divided  # the file itself says which are a group
         if self.responses is not None and len(self.mask) < self.responses and self.each is None:
             return f"the other {self.responses - len(self.mask)} of the {self.responses} responses of the rollout"
@@ -136,6 +139,10 @@ def groups_of(
     """
     if told is not None:
         require(len(told) == count, f"group: found {len(told)} entries, expected {count}, one for each response.")
+        numbers = (
+            np.asarray(told, np.float64) if isinstance(told, np.ndarray) and told.dtype.kind == "f" else np.zeros(1)
+        )
+        require(bool(np.isfinite(numbers).all()), "group: found no finite number, expected one for each response.")
         whole = isinstance(told, np.ndarray) and told.dtype.kind in "iu"
         return Groups(np.asarray(told, np.int64) if whole else _numbers_of(str(each).encode() for each in told), TOLD)
     if index is not None and each:
@@ -159,7 +166,7 @@ def _numbers_of(what: Iterable[bytes]) -> Array:
 ESTIMATORS = ("adv_estimator", "advantage_estimator", "advantage.estimator")
 SIZES = ("num_generations", "num_generations_per_prompt", "n_samples_per_prompt", "rollout.n", "group_size")
 """What libraries call the number of responses to a prompt."""
-WEIGHTS = "reward_weights"
+WEIGHTS, RANGE = "reward_weights", "reward_clip_range"
 SCALE = "loss_scale_factor"
 RESPONSES = "rollout_responses"
 """How many responses the whole rollout has, of which the file may have a part."""
@@ -188,7 +195,7 @@ def unsure_of(metadata: Mapping[str, Any]) -> float:
     Raises MinibatchError for what is no share.
     """
     found = hyperparameter(metadata, (UNSURE,))
-    share = 1.0 if found is None else float(found) if type(found) in (int, float) else nan
+    share = 1.0 if found is None else number_said(found, UNSURE) if type(found) in (int, float) else nan
     require(0 <= share <= 1, f"hyperparameter {UNSURE}: found {unquoted(str(found))}, expected a number from 0 to 1.")
     return share
 
@@ -250,7 +257,7 @@ def openrlhf_in_our_words(said: Mapping[str, Any]) -> dict[str, Any]:
     estimator = str(advantage.get("estimator"))
     if estimator not in OPENRLHF_ESTIMATORS:
         return dict(said)
-    actor, kl = dict(said.get("actor") or {}), dict(said["algo"].get("kl") or {})
+    actor, kl = _section(said, "actor"), _section(said["algo"], "kl")
     found: dict[str, Any] = dict(OPENRLHF_ESTIMATORS[estimator])
     found["gamma"] = advantage.get("gamma", 1.0) if estimator == "reinforce" else 1.0
     if advantage.get("no_std_norm") and "advantage.whiten" in found:
@@ -273,6 +280,13 @@ def openrlhf_in_our_words(said: Mapping[str, Any]) -> dict[str, Any]:
     return {**said, "actor": actor, "algo": {"kl": kl}, **found}
 
 
+def _section(said: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Returns the settings under a name; none where there is nothing. Raises MinibatchError for what are no settings."""
+    found = said.get(name) or {}
+    require(isinstance(found, dict), f"hyperparameter {name}: found {unquoted(str(found))}, expected settings by name.")
+    return dict(found)
+
+
 def _correction(advantage: Mapping[str, Any]) -> dict[str, Any]:
     """Returns how tokens are weighted by the gap to the engine; without the bounds, which older hooks did not write, only where."""
     bounds = advantage.get("is_correction_threshold") or (0.5, 5.0)
@@ -285,6 +299,14 @@ def _correction(advantage: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _check_range(found: Any) -> None:
+    """Raises MinibatchError for a range of rewards that is none."""
+    both = found if isinstance(found, list | tuple) else []
+    ends = [number_said(each, RANGE) for each in both]
+    holds = found is None or (len(ends) == 2 and ends[0] <= ends[1])
+    require(holds, f"hyperparameter {RANGE}: found {unquoted(str(found))}, expected two numbers, the lower one first.")
+
+
 def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the hyperparameters, with those that follow from several of them under our own keys.
 
@@ -293,6 +315,7 @@ def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
     said = metadata.get("hyperparameters")
     if not isinstance(said, dict):
         return {} if said is None else said
+    _check_range(said.get(RANGE))
     found = {key: value for key, value in openrlhf_in_our_words(said).items() if key not in DROPPED}
     if said.get("loss_type") == "dr_grpo":
         constant = metadata.get(SCALE) or said.get(LENGTH)
@@ -389,11 +412,12 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
     keep = batch.rows if batch.rows is not None else np.arange(len(batch.mask))
     tensors = dict(batch.tensors) | {name: np.asarray(given[name])[keep] for name in OWN if name in given}
     said, each, of = (
-        raw.metadata.get("hyperparameters", {}),
+        raw.metadata.get("hyperparameters") or {},
         hyperparameter(raw.metadata, SIZES),
         raw.metadata.get(RESPONSES),
     )
-    count = None if each is None else whole_number(each, SIZES[0], 1)
+    require(isinstance(said, dict), f"metadata, hyperparameters: found {said!r:.40}, expected settings by name.")
+    count = None if each is None else whole_number(each, SIZES[0], 2 if found.library == "trl" else 1)
     words = next((raw.texts[name] for name in GROUP if name in raw.texts), None)  # as verl's uid are
     in_words = None if words is None else tuple(words[at] for at in keep if at < len(words))
     told = tensors.pop("group", in_words)
@@ -405,8 +429,10 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
         each_counts = _weights(functions, said.get(WEIGHTS))
         if "scores" not in tensors:
             # as TRL has it (nansum): a function that does not judge counts 0; one that none judges has no score
-            none = np.isnan(functions).all(axis=1)
-            tensors["scores"] = np.where(none, np.nan, np.nansum(functions * each_counts, axis=1))
+            none = np.asarray(np.isnan(functions).all(axis=1))
+            with np.errstate(over="ignore", invalid="ignore"):
+                tensors["scores"] = np.where(none, np.nan, np.nansum(functions * each_counts, axis=1))
+            _check_scores(tensors["scores"], none)
         function_weights = tuple(each_counts.tolist())
     dtypes = {**batch.dtypes, **{name: array.dtype.name for name, array in tensors.items() if name not in batch.dtypes}}
     known = {field.name: getattr(batch, field.name) for field in fields(batch)}
@@ -432,6 +458,17 @@ def _weights(functions: Array, weights: Any) -> Array:
         f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",
     )
     return each
+
+
+def _check_scores(scores: Array, none: Array) -> None:
+    """Raises MinibatchError where somebody judged a response, and its reward is no finite number, unless there is none at all."""
+    wrong = np.flatnonzero(~np.isfinite(scores) & ~none)
+    if len(wrong) < len(scores):  # of a step that nobody judged another sentence tells
+        where = f"rewards_per_func, row {wrong[0]}" if len(wrong) else ""
+        require(
+            not len(wrong),
+            f"{where}: with reward_weights it comes to {scores[wrong[:1]].sum()}, expected a finite number.",
+        )
 
 
 DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS)
