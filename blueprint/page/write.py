@@ -3,6 +3,7 @@
 The file format's writer writes what it is given: formulas as they are, and no value where none is known.
 """
 
+import math
 from datetime import datetime
 from io import BytesIO
 from itertools import product
@@ -82,12 +83,14 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
     def put(self, row: int, column: int, value: float | str, look: Any) -> None:
         """Writes a word as a word and a number as a number, where the writer would look for more in a word.
 
-        "" and NaN leave the cell blank, with its look.
+        "" and NaN leave the cell blank, with its look; a cell holds no infinite number, and says it in a sign.
         """
         if value == "" or value != value:
             self._write_blank(row, column, None, look)
         elif isinstance(value, str):
             self._write_string(row, column, value, look)
+        elif math.isinf(value):
+            self._write_string(row, column, "∞" if value > 0 else "−∞", look)
         else:
             self._write_number(row, column, value, look)
 

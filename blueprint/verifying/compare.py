@@ -202,7 +202,7 @@ def compare_number(name: str, row: str, means: str, both: tuple[float, float], a
     """Compares a logged number, the first of both, with the one that was computed again; −0 is 0."""
     logged, ours = (each + 0.0 for each in both)
     apart = float(distance(np.asarray(logged), np.asarray(ours)))
-    wrong = not apart <= allowed or np.isinf(apart)
+    wrong = (apart != 0 and not apart <= allowed) or np.isinf(apart)
     return Compared(name, row, means, 1, int(wrong), apart, allowed, None, logged, ours, abs(ours))
 
 

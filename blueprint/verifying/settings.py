@@ -86,10 +86,10 @@ def checked(values: Settings) -> dict[str, Setting]:
 def known_device(name: str) -> None:
     """Raises MinibatchError unless torch can compute in float64 on a device of that name."""
     try:
-        torch.zeros(1, dtype=torch.float64, device=name)
+        torch.zeros(1, dtype=torch.float64, device=name).cpu()
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
         raise MinibatchError(
-            f"--device {name}: torch cannot compute in float64 there ({str(error).splitlines()[0]})"
+            f"--device {name}: torch cannot compute in float64 there ({str(error).partition('. ')[0].splitlines()[0]})"
         ) from error
 
 

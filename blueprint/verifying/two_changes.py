@@ -84,7 +84,7 @@ def two_at_a_time(
     parts: numbers that may be a term of it, of which factors are factors.
     """
     alike = _alike(effects.tried.get(name, ()), straight, allowed)
-    if len(alike) < 2:
+    if len(alike) < 2 or not np.isfinite([*straight, *logged]).all():
         return []
     came_to = np.stack([each[0].came_to for each in alike])
     found = dict.fromkeys(_summing(came_to - straight, logged - straight, np.full_like(straight, 2 * allowed)))

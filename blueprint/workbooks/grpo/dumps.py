@@ -432,7 +432,8 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
             none = np.asarray(np.isnan(functions).all(axis=1))
             with np.errstate(over="ignore", invalid="ignore"):
                 tensors["scores"] = np.where(none, np.nan, np.nansum(functions * each_counts, axis=1))
-            _check_scores(tensors["scores"], none)
+            if np.isfinite(functions).any():  # of a step that nobody judged another sentence tells
+                _check_scores(tensors["scores"], none)
         function_weights = tuple(each_counts.tolist())
     dtypes = {**batch.dtypes, **{name: array.dtype.name for name, array in tensors.items() if name not in batch.dtypes}}
     known = {field.name: getattr(batch, field.name) for field in fields(batch)}
@@ -457,18 +458,16 @@ def _weights(functions: Array, weights: Any) -> Array:
         len(each) == functions.shape[1],
         f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",
     )
+    require(bool(np.isfinite(each).all()), f"reward_weights: found {unquoted(str(said))}, expected finite numbers.")
     return each
 
 
 def _check_scores(scores: Array, none: Array) -> None:
-    """Raises MinibatchError where somebody judged a response, and its reward is no finite number, unless there is none at all."""
+    """Raises MinibatchError where somebody judged a response, and its reward is no finite number. none: where nobody did."""
     wrong = np.flatnonzero(~np.isfinite(scores) & ~none)
-    if len(wrong) < len(scores):  # of a step that nobody judged another sentence tells
-        where = f"rewards_per_func, row {wrong[0]}" if len(wrong) else ""
-        require(
-            not len(wrong),
-            f"{where}: with reward_weights it comes to {scores[wrong[:1]].sum()}, expected a finite number.",
-        )
+    where = f"rewards_per_func, row {wrong[0]}" if len(wrong) else ""
+    says = f"{where}: with reward_weights it comes to {scores[wrong[:1]].sum()}, expected a finite number."
+    require(not len(wrong), says)
 
 
 DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 pytest.importorskip("torch", reason="verify needs torch")
 
 from blueprint.cli import main
-from blueprint.verifying import Verdict, choose, text_of
+from blueprint.verifying import Verdict, choose, text_of, verify_one
 from blueprint.verifying.compare import AGREES, DIFFERS, TOO_COARSE
 from blueprint.workbooks.classic_ppo.verifying.verify import verify
 from tests.verifying.classic.rollouts import golden, read_rollout, written
@@ -241,3 +241,30 @@ def test_tolerance_is_multiplied(tmp_path: Path) -> None:
     assert wide == pytest.approx(10 * narrow)
     moved = replace(rollout, tensors={**rollout.tensors, "advantages": rollout.tensors["advantages"] + 3 * narrow})
     assert not verify(moved, values).agrees
+
+
+@pytest.mark.parametrize(
+    ("library", "lacks", "takes"),
+    [("cleanrl", "values", "values_old"), ("sb3", "values", "values_old"), ("cleanrl", "next_value", "next_values")],
+)
+def test_what_is_made_of_a_tensor_that_is_not_there_is_not_accused(
+    library: str, lacks: str, takes: str, tmp_path: Path
+) -> None:
+    """The minibatch's advantages are made of the file's own ones."""
+    tensors, metadata = golden(library)
+    del tensors[lacks]
+    found = verify_one(read_rollout(written(tmp_path, tensors, metadata))).verdict
+    assert found.agrees
+    assert found.uncompared["advantages"] == takes
+    assert {"advantages_used", "policy_loss"} <= {line.compared.name for line in found.lines}
+
+
+def test_the_explained_variance_of_equal_returns_is_no_number_in_the_libraries(tmp_path: Path) -> None:
+    tensors, metadata = golden("cleanrl")
+    zero = ("rewards", "values", "next_value", "advantages", "returns", "mb_advantages")
+    flat = {name: np.zeros_like(tensors[name]) for name in zero}
+    said = {**metadata, "logged": {"explained_variance": float("nan")}}
+    found = verify_one(read_rollout(written(tmp_path, {**tensors, **flat}, said))).verdict
+    line = next(line for line in found.lines if line.compared.name == "explained_variance.old")
+    assert line.says == "agrees"
+    assert str(line.compared.recomputed) == "nan"

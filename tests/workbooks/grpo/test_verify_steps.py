@@ -8,7 +8,9 @@ import numpy.typing as npt
 import pytest
 
 from blueprint.dumps import MinibatchError, Raw, read_dump, save
-from blueprint.verifying import StepVerdict, VerifyOptions, verify_dumps, verify_one
+from blueprint.verifying import StepVerdict, VerifyOptions, text_of_step, verify_dumps, verify_one, verify_step
+from blueprint.verifying.compare import TOO_COARSE, Compared, Line
+from blueprint.verifying.report import why
 from blueprint.workbooks.grpo.dumps import DUMPS, GroupedStep, settings_said
 
 Array = npt.NDArray[np.float64]
@@ -255,3 +257,57 @@ def test_what_is_no_group_or_weight_is_refused() -> None:
         dump(functions | {"rewards_per_func": np.ones((12, 2))}, 0.0, hyperparameters={"reward_weights": [1, 1, 1]})
     with pytest.raises(MinibatchError, match="preset"):
         dump(tensors, preset="grpp")
+
+
+@pytest.mark.parametrize(
+    ("changed", "settings", "says"),
+    [
+        ({"group": np.full(12, np.nan)}, {}, "group: found no finite number, expected one for each response"),
+        ({}, {"reward_clip_range": [1, -1]}, r"reward_clip_range: found \[1, -1\], expected two numbers, the lower one first"),
+        ({}, {"reward_clip_range": "wide"}, "reward_clip_range: found wide, expected two numbers, the lower one first"),
+        ({}, {"top_entropy_quantile": 10**400}, "top_entropy_quantile: found 1000.*, expected a number"),
+        ({}, {"algo": {"advantage": {"estimator": "rloo"}}, "actor": 3}, "actor: found 3, expected settings by name"),
+        ({"rewards_per_func": np.full((12, 1), 1e200)}, {"reward_weights": [1e200]}, "rewards_per_func, row 0: .* comes to inf"),
+        ({"rewards_per_func": np.ones((12, 1))}, {"reward_weights": [np.nan]}, "reward_weights: found .*nan.*, expected finite"),
+    ],
+    ids=["groups", "range", "no range", "share", "section", "too large", "weight"],
+)  # fmt: skip
+def test_what_means_nothing_is_refused(changed: dict[str, Any], settings: dict[str, Any], says: str) -> None:
+    tensors = {
+        name: each for name, each in step(GROUPS).items() if name != "scores" or "rewards_per_func" not in changed
+    }
+    with pytest.raises(MinibatchError, match=says):
+        dump(tensors | changed, 0.0, hyperparameters=settings)
+
+
+def test_a_group_of_one_is_none_in_trl() -> None:
+    tensors = {name: each for name, each in step(GROUPS).items() if name != "group"}
+    with pytest.raises(MinibatchError, match="num_generations: found 1, expected a whole number, 2 or more"):
+        dump(tensors, 0.0, library="trl", hyperparameters={"num_generations": 1})
+
+
+def test_a_row_that_stands_twice_makes_no_groups() -> None:
+    tensors = {name: each for name, each in step(GROUPS).items() if name != "group"}
+    twice = np.array([0, *range(11)])
+    found = dump(tensors | {"row_index": twice}, 0.0, hyperparameters={"num_generations": 4})
+    assert found.lacks == "each row of the rollout once, by which groups are told"
+
+
+def test_what_was_compared_nowhere_is_not_said_to_agree() -> None:
+    found = Compared("advantages", "advantages", "", cells=0, deviating=0, largest=0.0, allowed=1.0, dtype="float32")
+    assert found.too_coarse
+    assert why(Line("advantages", found, TOO_COARSE, {})) == "rounding in float32 decides every number of it"
+
+
+def test_what_a_step_logged_and_nobody_can_compare_is_said(tmp_path: Path) -> None:
+    """Two files of three responses, where each prompt has four; the second by other conventions."""
+    for at, coef in enumerate((0.0, 0.1)):
+        tensors = {name: each[:3] for name, each in step(GROUPS).items() if name != "group"}
+        tensors["row_index"] = np.arange(3) + 3 * at
+        said = {"algorithm": "grpo", "preset": "default", "hyperparameters": {"num_generations": 4, "kl.coef": coef},
+                "logged": {"total_loss": 0.0}, "microbatch": at, "microbatches": 2, "step": 0}  # fmt: skip
+        save(tmp_path / f"{at}.npz", {name: np.asarray(each) for name, each in tensors.items()}, said)
+    told = text_of_step(verify_step(sorted(tmp_path.iterdir()), WITHOUT_CAUSES))
+    assert "advantages: not compared, it takes the other responses of" in told
+    assert "Note: 1.npz by other conventions than 0.npz: Preset default" in told
+    assert "kl.coef = 0.1 (the file says so" in told

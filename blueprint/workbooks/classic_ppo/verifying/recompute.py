@@ -134,6 +134,8 @@ MADE: Mapping[str, Made] = {
     "explained_variance.old": Made(("returns", "values_old"), "explained_variance.old", False),
 }
 """By quantity, in the order in which they are made."""
+RESULTS = {name for name, made in MADE.items() if name not in made.needs}
+"""What a file may have of them is none of the tensors that others are made of."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ class _Again:
     """Makes the quantities one after the other; what is known of steps and of the minibatch grows by each of them."""
 
     def __init__(self, inputs: Inputs, settings: Settings, ways: Ways, given: Given) -> None:
-        self.inputs, self.ways, self.given = inputs, ways, given
+        self.inputs, self.ways, self.given, self.own = inputs, ways, given, set[str]()
         self.found = Again(inputs.rollout, settings)
         self.steps, self.rows = dict(inputs.of_steps), dict(inputs.of_minibatch)
         for name in given:
@@ -230,12 +232,13 @@ class _Again:
     def make(self, name: str) -> None:
         """Makes a quantity, or says what it lacks."""
         made, found = MADE[name], self.found
-        has = self.inputs.has | self.given.keys() | found.rows.keys() | found.numbers.keys()
+        has = (self.inputs.has - RESULTS) | self.given.keys() | found.rows.keys() | found.numbers.keys() | self.own
         lacking = [each for each in made.needs if each not in has]
         if name == "total_loss":
             lacking = self._parts_lacking()
         if lacking:
             found.lacks |= {} if name == "rewards" or name in FIRST_CALLED else {name: " and ".join(lacking)}
+            self._take(name)
             return
         row = self._computed(made.row, made.minibatch) * factor_of(self.ways, name)
         slope, constant = self.ways.get("line", {}).get(name, (1.0, 0.0))
@@ -244,9 +247,25 @@ class _Again:
         if row.ndim:
             found.rows[name] = row[:, 0] if made.minibatch else row
         else:
-            found.numbers[name] = float(row)
+            found.numbers[name] = self._undefined(name, float(row))
         if name not in self.given and name not in FIRST_CALLED and name != "rewards":
             self._know(name, row)
+
+    def _undefined(self, name: str, number: float) -> float:
+        """Returns a number as it is; the explained variance of equal returns, 0 here, as NaN where a library logged that.
+
+        Source: CleanRL fe8d8a0, ppo.py, and Stable-Baselines3, common/utils.py: NaN where the variance of the returns is 0.
+        """
+        logged = self.inputs.rollout.logged.get(name, 0.0)
+        equal = name == "explained_variance.old" and float(np.var(self.steps["returns"])) <= FLOOR
+        return logged if equal and not np.isfinite(logged) else number
+
+    def _take(self, name: str) -> None:
+        """Goes on with what the file itself has of a row of steps that cannot be made."""
+        row = self.inputs.rollout.tensors.get(name)
+        if name not in self.given and name in ("advantages", "returns") and row is not None:
+            self.own.add(name)
+            self._know(name, np.asarray(row, np.float64))
 
     def _know(self, name: str, row: Array) -> None:
         """Goes on with a result; behind the last step there is no advantage."""
@@ -375,7 +394,7 @@ def _add_room(found: Again) -> None:
         found.room[name] = TOLERANCES[of[name]] * (1.0 if name == "clip_fraction" else rounding)
     if "clip_fraction" in found.numbers:
         low, high = 1 - float(settings["clip_range"]), 1 + float(settings["clip_range"]) + float(settings["clip_more"])
-        ratio = np.exp(_log_ratio(rollout))
+        ratio = _ratio(rollout)
         near = np.minimum(abs(ratio - low), abs(ratio - high)) <= TOLERANCES[of["clip_fraction"]]
         found.extra["clip_fraction"] = float(near.mean())
 
@@ -385,7 +404,7 @@ def _sizes(found: Again) -> dict[str, float]:
     rollout, numbers, use = found.batch, found.numbers, found.settings
     size = {name: abs(number) for name, number in numbers.items()}
     if "policy_loss" in numbers:
-        ratio, used = np.exp(_log_ratio(rollout)), found.rows["advantages_used"]
+        ratio, used = _ratio(rollout), found.rows["advantages_used"]
         ends = 1 - float(use["clip_range"]), 1 + float(use["clip_range"]) + float(use["clip_more"])
         size["policy_loss"] = float(np.abs(np.minimum(ratio * used, np.clip(ratio, *ends) * used)).mean())
     if "entropy" in numbers:
@@ -397,7 +416,7 @@ def _sizes(found: Again) -> dict[str, float]:
     if "approx_kl.k1" in numbers:
         apart = _log_ratio(rollout)
         size["approx_kl.k1"] = float(np.abs(apart).mean())
-        size["approx_kl.k3"] = float(np.abs(np.expm1(apart)).mean() + np.abs(apart).mean())
+        size["approx_kl.k3"] = float(np.abs(_ratio(rollout) - 1).mean() + np.abs(apart).mean())
     if "explained_variance.old" in numbers:
         size["explained_variance.old"] += 1.0
     return size
@@ -406,14 +425,20 @@ def _sizes(found: Again) -> dict[str, float]:
 def _sigma(found: Again) -> float:
     """Returns what normalised advantages were divided by, 1 where they were not."""
     use, rollout = found.settings, found.batch
-    if use["whiten_advantages"] != "on" or "advantages" not in found.rows or len(rollout.at) < 2:
+    advantages = found.rows.get("advantages", rollout.tensors.get("advantages"))
+    if use["whiten_advantages"] != "on" or advantages is None or len(rollout.at) < 2:
         return 1.0
-    spread, eps = float(found.rows["advantages"][tuple(rollout.at.T)].std(ddof=1)), float(use["whiten_eps"])
+    spread, eps = float(advantages[tuple(rollout.at.T)].std(ddof=1)), float(use["whiten_eps"])
     return spread + eps if use["whiten_form"] == "std_plus" else max(spread, eps)
 
 
 def _log_ratio(rollout: Rollout) -> Array:
     return np.asarray(rollout.tensors["logprobs_new"] - rollout.of_minibatch("logprobs_old"))
+
+
+def _ratio(rollout: Rollout) -> Array:
+    with np.errstate(over="ignore"):  # beyond a log-ratio of 709 it is infinite
+        return np.exp(_log_ratio(rollout))
 
 
 def _largest(array: Array) -> float:

@@ -111,6 +111,8 @@ def straight(raw: Array, logged: Array, keeps_mean: bool = False, fewest: int = 
     """Returns the line of logged numbers over raw ones, by least squares; None where there are too few, or it does not rise."""
     if len(raw) < fewest or np.ptp(raw) == 0:
         return None
+    if not (np.abs([raw, logged]) < MOST_FITTED).all():
+        return None
     slope, constant = np.linalg.lstsq(np.stack([raw, np.ones_like(raw)], axis=1), logged, rcond=None)[0]
     return Straight(float(slope), float(constant), keeps_mean) if slope > 0 else None
 
@@ -120,6 +122,8 @@ BEFORE_WHITENING = MappingProxyType(
 )
 """By tensor, the row that is whitened to it, and the convention that says so."""
 
+MOST_FITTED = 1e100
+"""Squares of larger numbers are none, and no line is fitted to them."""
 TWO = 2
 """Numbers through which some straight line always goes."""
 
@@ -130,12 +134,16 @@ NO_LINES: Lines = MappingProxyType({})
 
 
 def beyond_it(judge: Judge, local: Replay, compared: Mapping[str, Compared], known: Lines = NO_LINES) -> Lines:
-    """Returns the whitened tensors that deviate and of which all is explained by another batch's mean and deviation.
+    """Returns the whitened tensors that deviate and of which all is explained by another batch's mean and deviation; the policy
+    loss, where the file has no advantages.
 
     local: the replay from the file's own rows. compared: each quantity beside what the inputs lead to. known: the lines that
     more files of the step lie on.
     """
     found: dict[str, Straight | None] = {}
+    if "advantages" not in judge.batch.tensors and local.options[BEFORE_WHITENING["advantages"][1]] != "off":
+        # nobody knows with which mean and deviation they went into the loss
+        found |= {name: None for name in ("policy_loss",) if name in compared and not compared[name].agrees}
     for name, (row, switch) in BEFORE_WHITENING.items():
         if name in compared and not compared[name].agrees and local.options[switch] != "off":
             cells = judge.cells(name)

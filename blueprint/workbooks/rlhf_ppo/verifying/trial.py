@@ -400,7 +400,7 @@ class MinibatchTrial:
         return self._parts(self.known(name))
 
     def _parts(self, names: Collection[str]) -> dict[str, float]:
-        return {self.row(name): self._logged(name) for name in names if name not in ROWS}
+        return {self.row(name): self._logged(name) for name in names if name in self.lines and name not in ROWS}
 
     def _mine(self, row: Array) -> Array:
         """Returns of a row of the rollout that of the file."""
