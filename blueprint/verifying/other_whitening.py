@@ -38,7 +38,7 @@ def tries(between: Between) -> Iterator[Try]:
                 readers[row].append(name)
     for row, by in readers.items():
         for reader in by if len(by) > 1 else ():
-            yield from _where_read(between, row, [reader], [], f"in {reader} alone")
+            yield from _where_read(between, row, [reader], None, f"in {reader} alone")
 
 
 def _may_be_whitened(between: Between, name: str) -> bool:
@@ -48,7 +48,9 @@ def _may_be_whitened(between: Between, name: str) -> bool:
     return bool(row.axes) and name not in between.masks and not own and not only_picks(row)
 
 
-def _where_read(between: Between, row: Block, readers: list[str], small: list[Block], where: str) -> Iterator[Try]:
+def _where_read(
+    between: Between, row: Block, readers: list[str], small: list[Block] | None, where: str
+) -> Iterator[Try]:
     """Yields some rows that read another one otherwise."""
     for says, made in _whitened_or_centred(between, row, Ref(row, tuple(map(Position, row.axes))), small):
         change = instead(row, another_row(row, row.axes, made))
@@ -90,16 +92,20 @@ class Moments(NamedTuple):
     spread: Mapping[str, Ref]
 
 
-def _whitened_or_centred(between: Between, row: Block, own: Expr, small: list[Block]) -> Iterator[tuple[str, Expr]]:
+def _whitened_or_centred(
+    between: Between, row: Block, own: Expr, small: list[Block] | None
+) -> Iterator[tuple[str, Expr]]:
     """Yields what is centred, whitened, or divided by its deviation, of a row with its equation.
 
-    small: what may be added to a deviation.
+    small: what may be added to a deviation; None where few are asked for, without those of each row of two axes.
     """
     mask, here = _mask_of(between, row), tuple(map(Position, row.axes))
     value = Ref(another_row(row, row.axes, own), here)
     for axis, other in zip(row.axes, row.axes[::-1], strict=True) if len(row.axes) > 1 else ():
         of = _moments(row, own, mask, (axis,))
         yield f"taken less its mean of each {other.meaning}", of.off
+        if small is None:
+            continue
         yield f"divided by its mean of each {other.meaning}", Op("div", (value, of.mean))
         if mask is not None:
             yield f"taken less its mean of each {other.meaning}, pads too", _moments(row, own, None, (axis,)).off
@@ -111,14 +117,14 @@ def _whitened_or_centred(between: Between, row: Block, own: Expr, small: list[Bl
     for of_n, spread in of.spread.items():
         yield f"whitened over all{of_n}", Op("div", (of.off, spread))
         yield f"divided by its deviation over all{of_n}", Op("div", (value, spread))
-        for eps in small:
+        for eps in small or ():
             yield f"whitened over all{of_n}, with {eps.name}", Op("div", (of.off, Op("add", (spread, Ref(eps, ())))))
-    if mask is not None:
+    if mask is not None and small is not None:
         every = _moments(row, own, None, row.axes)
         yield "taken less its mean over all, pads too", every.off
         for of_n, spread in every.spread.items():
             yield f"whitened over all, pads too{of_n}", Op("div", (every.off, spread))
-    if len(row.axes) > 1:
+    if len(row.axes) > 1 and small is not None:
         each = another_row(row, row.axes[:1], Reduce("sum", row.axes[1:], _counted(row, own, mask)[1]))
         of = _moments(each, Ref(each, here[:1]), None, each.axes)
         for of_n, spread in of.spread.items():
