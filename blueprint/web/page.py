@@ -40,8 +40,14 @@ _COMMENT = re.compile(r"^ *(?:/\*.*?\*/\n|// .*\n)", re.DOTALL | re.MULTILINE)
 """A comment on lines of its own."""
 _BEHIND = re.compile(r"(?<=[;{},]) +// [^\"'`]*$")
 """A comment behind a line of a script; what holds a quote might be within a text, and stays."""
+_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")')
+"""A text in a line of a script."""
+_LOOSE = re.compile(r" ?(=>|===|!==|&&|\|\||<=|>=|[,;{}()\[\]:?=<>*]) ?")
+"""A sign of a script with the blanks around it."""
 _BLANKS = re.compile(r" *([{};,/]) *|(?<=:) ")
 """Blanks in a style sheet that nothing hangs on."""
+_ALONE = re.compile(r"<mrow>(<(m[ion])>[^<]*</\2>)</mrow>")
+"""A row of one sign, which needs no row."""
 _ZERO = re.compile(r"(?<![\w.])0\.(?=\d)")
 """In a style sheet, the 0 before a point, which no browser needs."""
 PAGE = """<!doctype html>
@@ -129,9 +135,19 @@ def asset(name: str) -> str:
     """Returns a text of this room, without the indents, blanks and comments that only its reader needs."""
     text = files("blueprint.web").joinpath("assets", name).read_text(encoding="utf-8")
     lines = filter(None, (_BEHIND.sub("", line.strip()) for line in _COMMENT.sub("", text).splitlines()))
+    if name.endswith(".js"):
+        return "\n".join(map(_tight, lines))
     if not name.endswith(".css"):
         return "\n".join(lines)
     return _ZERO.sub(".", _BLANKS.sub(r"\1", "".join(lines))).replace(";}", "}")
+
+
+def _tight(line: str) -> str:
+    """Returns a line of a script without blanks around signs; as it is where it may hold a template, a quotation or an expression."""
+    parts = _TEXT.split(line)
+    if any(sign in part for part in parts[::2] for sign in "`'/"):
+        return line
+    return "".join(part if i % 2 else _LOOSE.sub(r"\1", part) for i, part in enumerate(parts))
 
 
 def font() -> str:
@@ -217,4 +233,4 @@ class PlainWalk:
 
 
 def _math(spelled: str) -> str:
-    return f"<math>{spelled}</math>"
+    return "<math>" + _ALONE.sub(r"\1", spelled) + "</math>"

@@ -329,7 +329,7 @@ def test_without_scripts_it_is_the_walk(opened: Opened) -> None:
 
 
 def test_where_the_scripts_fail_it_is_the_walk_too(opened: Opened) -> None:
-    page = opened(page_text("default").replace("window.ready = performance.now();", "nothing.at.all();"))
+    page = opened(page_text("default").replace("window.ready=performance.now();", "nothing.at.all();"))
     assert page.errors != []
     assert page.is_visible("#plain .line >> nth=0")
 
