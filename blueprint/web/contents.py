@@ -408,7 +408,9 @@ class Pages:
         block, by = self.named[name], SHIFTS[way]
         offset = self.packing.values.offset
         indices = [
-            [self.packing.axis(axis), offset(block, axis, axis) + (by if axis is self.time else 0)]
+            [self.packing.axis(axis), offset(block, axis, axis) + by, by]
+            if by and axis is self.time
+            else [self.packing.axis(axis), offset(block, axis, axis)]
             for axis in block.axes
         ]
         return ["r", self.packing.blocks[block], indices]

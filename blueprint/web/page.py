@@ -143,7 +143,7 @@ def asset(name: str) -> str:
 
 
 def _tight(line: str) -> str:
-    """Returns a line of a script without blanks around signs; as it is where it may hold a template, a quotation or an expression."""
+    """Returns a line of a script without blanks around signs; one that may hold a template or an expression as it is."""
     parts = _TEXT.split(line)
     if any(sign in part for part in parts[::2] for sign in "`'/"):
         return line

@@ -229,14 +229,17 @@ function Engine(data) {
   /* Returns the cells that a cell reads, as [block, offset], each once, in order; through links where `through`. */
   function reads(block, offset, through = true) {
     const definition = filling(block, offset);
-    if (!definition) return [];
+    return definition ? traced(definition.number, through) : [];
+  }
+  /* The same of a closure, where the loops stand. */
+  function traced(number, through = true) {
     trace = [];
     let found;
-    try { definition.number(); } finally { found = trace; trace = null; }
+    try { number(); } finally { found = trace; trace = null; }
     const seen = new Map();
-    for (const [number, place] of found) {
+    for (const [read, place] of found) {
       if (place < 0) continue;
-      const cell = through ? origin(number, place) : [number, place];
+      const cell = through ? origin(read, place) : [read, place];
       seen.set(cell.join(":"), cell);
     }
     return [...seen.values()];
@@ -258,7 +261,7 @@ function Engine(data) {
     try { return number(); } finally { typed = null; }
   }
 
-  return { data, blocks, axes, at, compiled, compute, filling, reads, origin, places, forEach, calculated, inCell };
+  return { data, blocks, axes, at, compiled, compute, filling, reads, traced, origin, places, forEach, calculated, inCell };
 }
 
 /* Rounds as a sheet does: halves away from 0, on the fifteen digits that its numbers have. */

@@ -120,6 +120,7 @@ function small(block) {
 function choose(number, offset, go = false) {
   if (!state.cell || keyOf(...state.cell) !== keyOf(number, offset)) state.vote = false;
   state.cell = [number, offset];
+  state.line = null;
   const block = blocks[number], before = state.at.join();
   engine.places(block, offset).forEach((place, i) => {
     const column = columns.indexOf(block.axes[i]), member = place - block.before[i];
@@ -137,6 +138,7 @@ function choose(number, offset, go = false) {
   drawCurves();
   const cell = where.get(keyOf(number, offset));
   if (cell && state.mode === "explore") { cell.td.focus({ preventScroll: !go }); if (go) cell.td.scrollIntoView({ block: "center", inline: "nearest" }); }
+  reveal();
   history.replaceState(null, "", `#${encodeURIComponent(block.name)}/${offset}`);
 }
 
@@ -165,7 +167,8 @@ function links(title, cells) {
 
 function drawPanel() {
   const panel = element("panel");
-  panel.hidden = !state.cell && state.mode === "overview";
+  panel.hidden = !state.cell && !state.line && state.mode === "overview";
+  if (state.line) { panel.replaceChildren(...aboutLine(state.line)); return; }
   if (!state.cell) { panel.replaceChildren(make("p", {}, "Choose a number: its equation, the numbers in it, where they come from and where it goes.")); return; }
   const [number, offset] = state.cell, block = blocks[number], equation = spelling.equation(block, offset, columns), value = block.cells[offset];
   const shownValue = state.hidden && equation ? "?" : shown(value);

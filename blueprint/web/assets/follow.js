@@ -5,7 +5,7 @@ const served = JSON.parse(element("served").textContent), leadKey = new URLSearc
 const EVERY = 100; // milliseconds between two looks at what the leading page shows
 let following = leadKey === null, myself = null, sent = "";
 
-const LED = ["mode", "sheet", "cell", "step", "phase", "hidden", "all", "each", "at", "vote"];
+const LED = ["mode", "sheet", "cell", "line", "step", "phase", "hidden", "all", "each", "at", "vote"];
 function typedNow() {
   const found = [];
   for (const block of blocks) if (block.typed) block.given.forEach((value, i) => { if (!Object.is(value, block.cells[i])) found.push([block.number, i, isBlank(block.cells[i]) ? null : block.cells[i] === Infinity ? "off" : block.cells[i]]); });

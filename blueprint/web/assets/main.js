@@ -11,7 +11,7 @@ function drawResult() {
   const output = element("result");
   if (data.result === undefined) { output.replaceChildren(); return; }
   const block = blocks[data.result], value = block.cells[0];
-  const undo = isChanged() ? [make("span", {}, ` was ${shown(atFirst)} `), make("button", { onclick: () => { reset(); drawSettings(); } }, "as it was")] : [];
+  const undo = isChanged() ? [make("span", {}, ` was ${state.hidden ? "?" : shown(atFirst)} `), make("button", { onclick: () => { reset(); drawSettings(); } }, "as it was")] : [];
   const empty = isBlank(value) && emptied();
   if (empty) undo.unshift(" ", make("button", { html: `${math(blocks[empty[0]].math)} is empty`, onclick: () => choose(...empty, true) }));
   output.replaceChildren(make("span", { html: `${math(block.math)} = ${state.hidden ? "?" : escaped(shown(value))}` }), ...undo);
@@ -111,8 +111,9 @@ function drawFoot() {
 }
 
 function onKey(event) {
-  if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey || element("help").open) return;
-  const walking = state.mode === "walk", onButton = event.target.matches("button, summary");
+  const { target } = event, ofField = target.type === "range" ? /^(Arrow|Page|Home|End)/.test(event.key) : target.matches("input, select, textarea");
+  if (ofField || event.ctrlKey || event.metaKey || event.altKey || element("help").open) return;
+  const walking = state.mode === "walk", onButton = target.matches("button, summary");
   const keys = {
     o: () => data.page && setMode("overview"),
     h: () => setHidden(!state.hidden), w: () => setMode(walking ? "explore" : "walk"), p: () => setLecture(!document.body.classList.contains("lecture")),
@@ -151,6 +152,10 @@ element("walk-button").onclick = () => setMode("walk");
 element("lecture-button").onclick = () => setLecture(!document.body.classList.contains("lecture"));
 element("hide-button").onclick = () => setHidden(!state.hidden);
 element("help-button").onclick = () => element("help").showModal();
+/* A button that was clicked, or that opened Walk, gives its focus away, so that the space bar goes on there. */
+const leave = () => element("main").focus({ preventScroll: true });
+document.querySelector(".tools").addEventListener("click", ({ detail }) => { if (detail || state.mode === "walk") leave(); });
+element("help").addEventListener("close", leave);
 addEventListener("keydown", onKey);
 let width = innerWidth;
 addEventListener("resize", () => { if (Math.abs(innerWidth - width) > 8) { width = innerWidth; redraw(true); } });

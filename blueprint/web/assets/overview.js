@@ -45,7 +45,13 @@ function valueOf(tree, column = {}) {
   for (const [axis, member] of Object.entries(column)) engine.at[axis] = member;
   return engine.compiled(tree)();
 }
-const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : shown(valueOf(part)))).join("").replace("−−", "+");
+/* Tells whether an expression is of settings alone, which are shown even while numbers are hidden. */
+function isGiven(tree) {
+  let given = true;
+  readBy(tree, (number) => { given &&= Boolean(blocks[number].typed) || (data.settings || []).some(({ read }) => read === number); });
+  return given;
+}
+const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : state.hidden && !isGiven(part) ? "?" : shown(valueOf(part)))).join("").replace("−−", "+");
 
 function numberCell(block, offset, classes, text) {
   const td = make("td", { tabindex: -1, class: classes.filter(Boolean).join(" ") || null, onclick: () => choose(block.number, offset) }, state.hidden ? "?" : text);
@@ -60,8 +66,9 @@ function lineOf(row, strips) {
   const cellsOf = (strip) => strip.map((column, i) => {
     const once = block && strip.length > 1 && !block.axes.includes(pageTime) && column[pageTime] !== undefined; // one number for the whole group
     if (once && i) return make("td", { class: row.result ? "result" : null });
-    const classes = [row.fills && valueOf(row.fills, column) === 1 && "counts", row.result && "result", row.model && `of-${row.model}`];
-    if (!block) return make("td", { class: classes.filter(Boolean).join(" ") || null }, brief(valueOf(row.value, column)));
+    const classes = [row.fills && !state.hidden && valueOf(row.fills, column) === 1 && "counts", row.result && "result", row.model && `of-${row.model}`];
+    if (!block && isLine({ column, symbol: row.symbol })) classes.push("chosen");
+    if (!block) return make("td", { class: classes.filter(Boolean).join(" ") || null, onclick: () => chooseLine({ tree: row.value, column, symbol: row.symbol }) }, state.hidden ? "?" : brief(valueOf(row.value, column)));
     const offset = offsetAt(block, column), clipped = row.clipped && valueOf(row.clipped, column) === 1;
     return offset < 0 ? make("td") : numberCell(block, offset, classes, `${clipped ? "✂ " : ""}${row.back && i ? "↖ " : ""}${brief(block.cells[offset])}`);
   });
@@ -95,10 +102,56 @@ function headOf(strips, own) {
   return make("tr", { class: "words" }, make("td"), make("td"), ...apart(strips.map((strip) => strip.map((column) => make("th", { scope: "col", class: isHere(column) ? "here" : null }, called(column))))), make("td"));
 }
 
-/* Sums a block over the groups of a family. */
+/* Returns the cells of a block in the groups of a family, those that count. */
 function ofFamily(block, groups, family) {
   const size = axes[groups.axes[1]].size, mine = [...groups.cells].slice(family * size, (family + 1) * size), slot = block.axes.indexOf(pageGroup);
-  return block.cells.reduce((sum, value, offset) => (mine.includes(engine.places(block, offset)[slot] - block.before[slot] + axes[pageGroup].start) ? sum + (value || 0) : sum), 0);
+  const mask = data.page.mask === undefined ? null : blocks[data.page.mask], counts = mask && mask.shape.join() === block.shape.join() ? (offset) => mask.cells[offset] === 1 : (offset) => block.cells[offset];
+  return [...block.cells.keys()].filter((offset) => counts(offset) && mine.includes(engine.places(block, offset)[slot] - block.before[slot] + axes[pageGroup].start));
+}
+const summed = (block, offsets) => offsets.reduce((sum, offset) => sum + (block.cells[offset] || 0), 0);
+
+/* Chooses a number of One page that is no cell: an expression, or the sum of some cells of a row. */
+function chooseLine(line) {
+  state.cell = null;
+  state.line = line;
+  drawOverview();
+  drawPanel();
+  drawCurves();
+  reveal();
+}
+const isLine = ({ column, symbol, words }) => Boolean(state.line) && JSON.stringify([state.line.column, state.line.symbol, state.line.words]) === JSON.stringify([column, symbol, words]);
+/* Scrolls so far that the panel does not hide what was chosen. */
+function reveal() {
+  const chosen = document.querySelector("#main .chosen"), panel = element("panel");
+  if (!chosen || (state.mode !== "overview" && !narrow())) return;
+  const below = chosen.getBoundingClientRect().bottom + 8 - panel.getBoundingClientRect().top;
+  if (below > 0) scrollBy(0, below);
+}
+
+/* Returns what the panel says of such a number. */
+function aboutLine({ tree, column, symbol, words, block: number, offsets }) {
+  const block = blocks[number], value = tree ? valueOf(tree, column) : summed(block, offsets), equals = data.style.equals;
+  const from = tree ? engine.traced(engine.compiled(tree)) : offsets.map((offset) => [number, offset]);
+  const { letters, numbers } = tree ? spelling.expression(tree, columns) : sumSet(block, offsets, value);
+  const place = Object.entries(column || {}).map(([axis, member]) => `${axes[axis].letter} = ${member + axes[axis].start}`).join(", ");
+  return [
+    make("div", {}, make("h2", {}, symbol || words, " ", make("span", { class: "member" }, place)), make("p", {}, symbol && words || ""),
+      make("div", { class: "equation", tabindex: 0, role: "group", "aria-label": "Equation", html: math(letters) }),
+      make("div", { class: "equation", tabindex: 0, role: "group", "aria-label": "With numbers", html: math(equals + (state.hidden ? "<mtext>?</mtext>" : numbers)) }), make("p", { class: "value" }, `= ${state.hidden ? "?" : shown(value)}`)),
+    make("div", {}, ...links("comes from", from)),
+  ];
+}
+/* Sets the sum of some cells, with as many decimals as a pocket calculator needs. */
+function sumSet(block, offsets, value) {
+  const sum = (decimals) => offsets.reduce((all, offset) => all + Number(printed(block.cells[offset], decimals)), 0);
+  let decimals = SHOWN;
+  while (decimals < MOST_DECIMALS && printed(isTiny(sum(decimals)) ? 0 : Number(sum(decimals).toPrecision(12))) !== printed(value)) decimals++;
+  const groups = [...new Set(offsets.map((offset) => engine.places(block, offset)[block.axes.indexOf(pageGroup)] - block.before[block.axes.indexOf(pageGroup)] + axes[pageGroup].start))];
+  const terms = offsets.map((offset) => { const [text, strength] = spelling.number(block.cells[offset], decimals); return strength < ATOM ? `<mo>(</mo>${text}<mo>)</mo>` : text; });
+  return {
+    letters: `<munder><mo>∑</mo><mrow><mi>${axes[pageGroup].letter}</mi><mo>=</mo><mtext>${groups.join(", ")}</mtext></mrow></munder>${spelling.reference(block, block.axes.map((axis, slot) => [axis, block.before[slot], 0]))}`,
+    numbers: terms.length ? terms.join(data.style.plus) : data.style.digits.replace("{}", "0"),
+  };
 }
 
 function drawOverview() {
@@ -124,9 +177,11 @@ function drawOverview() {
   }
   const tile = ({ block, value, sign, words, model, groups }, family = null) => {
     if (groups && family === null) return axes[blocks[groups.blocks[0]].axes[0]].words.flatMap((_, i) => tile({ block, words, model, sign: i ? "+" : "=", groups }, i));
-    const amount = groups ? ofFamily(blocks[block], blocks[groups.blocks[0]], family) : block === undefined ? valueOf(value) : blocks[block].cells[0];
+    const offsets = groups && ofFamily(blocks[block], blocks[groups.blocks[0]], family);
+    const amount = groups ? summed(blocks[block], offsets) : block === undefined ? valueOf(value) : blocks[block].cells[0];
     words = (words || "").replace("{}", String((family ?? 0) + 1));
-    return [make("span", { class: "sign" }, sign || ""), make(block === undefined ? "div" : "button", { class: `tile of-${model || "none"}`, onclick: block === undefined ? null : () => choose(block, Math.max(0, offsetAt(blocks[block])), true) }, make("b", {}, state.hidden ? "?" : shown(amount)), make("small", {}, words || ""))];
+    const open = () => (groups ? chooseLine({ block, offsets, words }) : block === undefined ? chooseLine({ tree: value, words }) : choose(block, Math.max(0, offsetAt(blocks[block])), true));
+    return [make("span", { class: "sign" }, sign || ""), make("button", { class: `tile of-${model || "none"}${isLine({ words }) ? " chosen" : ""}`, onclick: open }, make("b", {}, state.hidden ? "?" : shown(amount)), make("small", {}, words || ""))];
   };
   const result = data.result === undefined ? [] : [make("button", { class: "tile all", onclick: () => choose(data.result, 0) }, make("b", {}, `${page.result} ${state.hidden ? "?" : shown(blocks[data.result].cells[0])}`), make("small", {}, blocks[data.result].meaning))];
   const which = group === null ? "" : `${axes[group].heads[state.at[0]]}, one of ${axes[group].size}; means go over all`;

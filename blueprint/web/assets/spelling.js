@@ -172,7 +172,13 @@ function Spelling(engine) {
     return { left, letters: letter, numbers: line, sign: decimals === null ? style.roughly : style.equals };
   }
 
-  return { equation, reference, number };
+  /* Sets an expression that is no cell's, where the loops stand: in letters, and with numbers. */
+  function expression(expr, understood) {
+    const number = engine.compiled(expr), decimals = enough({ expr, number }, number());
+    return { letters: letters(expr, understood)[0], numbers: numbers(expr, decimals ?? MOST_DECIMALS)[0] };
+  }
+
+  return { equation, expression, reference, number };
 }
 
 if (typeof module !== "undefined") module.exports = { Spelling, printed };

@@ -7,7 +7,7 @@ engine.compute();
 const columns = data.columns || [];
 const time = columns.at(-1), group = columns.length > 1 ? columns[0] : null;
 const state = {
-  mode: "explore", sheet: 0, cell: null, step: 0, phase: 0, hidden: false, all: false, each: false, vote: false, asked: null,
+  mode: "explore", sheet: 0, cell: null, line: null, step: 0, phase: 0, hidden: false, all: false, each: false, vote: false, asked: null,
   at: columns.map((axis, i) => (data.start[i] ?? axes[axis].start) - axes[axis].start),
 };
 const byName = Object.fromEntries(blocks.map((block) => [block.name, block]));
