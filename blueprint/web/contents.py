@@ -223,6 +223,7 @@ class Contents:
             member=self.packing.blocks[member] if isinstance(member, Block) else None,
             id=member if isinstance(member, int) else None,
             says=step.says or None if isinstance(step, Listed) else None,
+            listed=True if isinstance(step, Listed) and isinstance(member, Block) else None,
         )
 
     def settings(self) -> Iterator[Data]:

@@ -20,6 +20,7 @@ from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_ex
 from blueprint.language.spelling.numbers import printed
 from blueprint.page.outline import Blueprint, Listed, Step
 from blueprint.web.contents import contents_of
+from blueprint.web.tight import tight
 
 SCRIPTS = (
     "engine.js",
@@ -40,10 +41,6 @@ _COMMENT = re.compile(r"^ *(?:/\*.*?\*/\n|// .*\n)", re.DOTALL | re.MULTILINE)
 """A comment on lines of its own."""
 _BEHIND = re.compile(r"(?<=[;{},]) +// [^\"'`]*$")
 """A comment behind a line of a script; what holds a quote might be within a text, and stays."""
-_TEXT = re.compile(r'("(?:[^"\\]|\\.)*")')
-"""A text in a line of a script."""
-_LOOSE = re.compile(r" ?(=>|===|!==|&&|\|\||<=|>=|[,;{}()\[\]:?=<>*]) ?")
-"""A sign of a script with the blanks around it."""
 _BLANKS = re.compile(r" *([{};,/]) *|(?<=:) ")
 """Blanks in a style sheet that nothing hangs on."""
 _ALONE = re.compile(r"<mrow>(<(m[ion])>[^<]*</\2>)</mrow>")
@@ -136,18 +133,10 @@ def asset(name: str) -> str:
     text = files("blueprint.web").joinpath("assets", name).read_text(encoding="utf-8")
     lines = filter(None, (_BEHIND.sub("", line.strip()) for line in _COMMENT.sub("", text).splitlines()))
     if name.endswith(".js"):
-        return "\n".join(map(_tight, lines))
+        return "\n".join(map(tight, lines))
     if not name.endswith(".css"):
         return "\n".join(lines)
     return _ZERO.sub(".", _BLANKS.sub(r"\1", "".join(lines))).replace(";}", "}")
-
-
-def _tight(line: str) -> str:
-    """Returns a line of a script without blanks around signs; one that may hold a template or an expression as it is."""
-    parts = _TEXT.split(line)
-    if any(sign in part for part in parts[::2] for sign in "`'/"):
-        return line
-    return "".join(part if i % 2 else _LOOSE.sub(r"\1", part) for i, part in enumerate(parts))
 
 
 def font() -> str:
@@ -164,8 +153,8 @@ LONGEST_LIST = 40
 class PlainWalk:
     """The walk of the chosen column as plain HTML: what a page shows where no script runs, and what is printed.
 
-    It has a line for each quantity: its meaning, its equation, and the same with the numbers of the member of each axis with
-    which the book opens.
+    It has a line for each quantity, whose paragraphs end where the next one begins: its meaning, its equation, and the same
+    with the numbers of the member of each axis with which the book opens.
     """
 
     def __init__(self, outline: Blueprint, values: Values):
@@ -198,17 +187,17 @@ class PlainWalk:
         if places is None:
             return ""
         says = (step.says if isinstance(step, Listed) else "") or block.about.meaning
-        head = f"<p>{escape(says)}</p>"
+        head = f"<p>{escape(says)}"
         if isinstance(step, Listed):
-            return f'<div class="line">{head}<p>{_math(mathml_symbol(block.symbol))}: {self.listed(block, places)}</p></div>'
+            return f"<div>{head}<p>{_math(mathml_symbol(block.symbol))}: {self.listed(block, places)}</div>"
         block, places = link_origin(Cell(block, places), self.values)
         filled = filled_by(block, places, self.values)
         if filled is None:
             value = escape(printed(self.values.cell(block, *places)))
-            return f'<div class="line">{head}<p>{_math(mathml_symbol(block.symbol))} = {value}, typed in</p></div>'
+            return f"<div>{head}<p>{_math(mathml_symbol(block.symbol))} = {value}, typed in</div>"
         equation = _math(mathml_equation(block, filled.definition, frozenset(self.across)))
         numbers = _math(STYLE.equals + mathml_explained(block, places, self.values))
-        return f'<div class="line">{head}<p>{equation}</p><p>{numbers}</p></div>'
+        return f"<div>{head}<p>{equation}<p>{numbers}</div>"
 
     def places(self, step: Step | Listed) -> Places | None:
         """Returns the 0-based places of a step's cell (of a list: of its first member); None outside of the block."""
@@ -216,7 +205,8 @@ class PlainWalk:
         by = int(step.later) if isinstance(step, Step) else step.by
         places = [self.at.get(axis, 0) + (by if self.across and axis is self.across[-1] else 0) for axis in block.axes]
         if isinstance(member, Block) and places and block.axes[-1] not in self.at:
-            places[-1] = int(float(self.values.cell(member, *(self.at.get(axis, 0) for axis in member.axes))))
+            among = -2 if isinstance(step, Listed) and len(places) > 1 else -1  # a list goes along the last axis
+            places[among] = int(float(self.values.cell(member, *(self.at.get(axis, 0) for axis in member.axes))))
         elif isinstance(member, int) and places:
             places[-1] = member
         spans = self.values.spans(block)

@@ -118,3 +118,106 @@ def test_every_number_of_one_page_opens_and_the_panel_leaves_it_in_sight(shown: 
     assert [each for each in found if each[1:] != [True, True]] == []
     page.locator("#overview td", has_text="0.703").first.click()
     assert page.evaluate("document.querySelector('#panel .equation').textContent") == "γ·λ·At+1"
+
+
+CHARTS = "setMode('explore'); state.sheet = sheets.findIndex((sheet) => sheet.title === 'Charts'); drawSheet()"
+FIGURE = "[...document.querySelectorAll('figure')].find((each) => each.innerText.startsWith('{}'))"
+
+
+def test_the_next_token_is_drawn_at_one_position(shown: Shown) -> None:
+    page = shown("default")
+    page.evaluate(CHARTS)
+    figure = FIGURE.format("Next token")
+    heights = (
+        "(figure) => [...figure.querySelectorAll('g rect.bar.c0')].map((bar) => Number(bar.getAttribute('height')))"
+    )
+    words = "(figure) => [...figure.querySelectorAll('text')].map((text) => text.textContent)"
+    for place, due in ((3, [0.055, 0.175, 0.132, 0.048, 0.164, 0.133, 0.073, 0.220]), (6, None)):
+        page.evaluate(f"goToColumn([0, {place}])")
+        found = page.evaluate_handle(figure).evaluate(heights)
+        assert len(found) == 8
+        if due:
+            assert [each / sum(found) for each in found] == pytest.approx(due, abs=6e-4)
+        assert {"<eos>", "the", "sleepy", "happy"} <= set(page.evaluate_handle(figure).evaluate(words))
+
+
+def test_words_in_charts_do_not_overlap(shown: Shown) -> None:
+    for numbers in ("grpo", "default"):
+        page = shown(numbers)
+        page.evaluate(CHARTS)
+        overlaps = page.evaluate("""() => [...document.querySelectorAll("figure > div > svg")].flatMap((svg) => {
+          const texts = [...svg.querySelectorAll("text:not([transform])")];
+          const boxes = texts.map((text) => text.getBoundingClientRect());
+          const across = (one, two) => one.left < two.right - 1 && two.left < one.right - 1;
+          const meet = (one, two) => across(one, two) && one.top < two.bottom - 4 && two.top < one.bottom - 4;
+          return texts.filter((_, i) => boxes.some((other, k) => k > i && meet(boxes[i], other))).map((text) => text.textContent);
+        })""")
+        assert overlaps == [], numbers
+
+
+def test_a_curve_leaves_the_picture_where_its_numbers_do(shown: Shown) -> None:
+    page = shown("dpo")
+    page.evaluate(CHARTS)
+    ends = page.evaluate(f"""() => [...{FIGURE.format("Loss of a pair")}.querySelectorAll("g[clip-path] path.line")]
+      .map((path) => path.getAttribute("d").slice(1).split("L").map((at) => Number(at.split(" ")[1])))""")
+    assert any(min(ups) < -30 for ups in ends)  # far above it, by its numbers
+
+
+def test_the_embedding_of_the_token_read_is_on_the_walk(shown: Shown) -> None:
+    page = shown("default", LAPTOP, "#walk/1")
+    page.keyboard.press("Space")
+    assert [row.split() for row in page.locator("#walk .bars tr").all_inner_texts()] == [
+        ["x1", "−0.7"],
+        ["x2", "0.1"],
+        ["x3", "−0.4"],
+    ]
+    assert "E" in page_text("default").split("<p>embedding of the token read<p>")[1][:60]
+    assert ": −0.7; 0.1; −0.4" in page_text("default")
+
+
+def test_a_mistake_is_told_beside_what_is_right(shown: Shown) -> None:
+    page = shown("default", LAPTOP, "#walk/34")
+    page.evaluate("goTo(34, 2); state.vote = true; drawWalk()")
+    lines = page.locator(".vote li > span").all_inner_texts()
+    assert "γ is forgotten; right is δ = r + γ·Vt+1 − Vt." in lines
+    assert page.locator(".vote li > span").filter(has_text="γ is forgotten").locator("sub").all_inner_texts() == [
+        "t+1",
+        "t",
+    ]
+    starts = page.eval_on_selector_all(".vote meter", "bars => bars.map((bar) => bar.getBoundingClientRect().left)")
+    assert len(set(starts)) == 1
+    assert page.evaluate("saidSet('The mean is added: it is subtracted.')") == "The mean is added: it is subtracted."
+    page.evaluate("document.body.classList.add('lecture')")
+    starts = page.eval_on_selector_all(".vote meter", "bars => bars.map((bar) => bar.getBoundingClientRect().left)")
+    assert len(set(starts)) == 1
+
+
+def test_on_a_phone_the_panel_is_one_column_and_rows_stay_aligned(shown: Shown) -> None:
+    page = shown("default", PHONE)
+    page.locator("#overview td", has_text="1.169").first.click()
+    assert page.evaluate("element('panel').scrollWidth <= element('panel').clientWidth")
+    right = "[...document.querySelectorAll('#panel .links button')].map((each) => each.getBoundingClientRect().right)"
+    assert max(page.evaluate(right)) <= PHONE[0]
+    page.evaluate("""() => {
+      window.boxOf = (node) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return range.getBoundingClientRect();
+      };
+    }""")
+    apart = page.evaluate("""[...document.querySelectorAll("#overview tr:has(.mark)")].map((row) => {
+      const cells = [...row.querySelectorAll("td:not(.told, .sign)")].filter((td) => td.lastChild);
+      const bottoms = cells.map((td) => boxOf(td.lastChild).bottom);
+      return Math.max(...bottoms) - Math.min(...bottoms);
+    })""")
+    assert len(apart) >= 4
+    assert max(apart) < 3
+    gaps = page.evaluate("""[...document.querySelectorAll("#overview td.told")]
+      .filter((td) => td.innerText && td.previousElementSibling.innerText)
+      .map((td) => boxOf(td).left - td.previousElementSibling.getBoundingClientRect().right)""")
+    assert min(gaps) >= 4
+    page.evaluate("setMode('walk')")
+    for step in (34, 0, 50):
+        page.evaluate(f"goTo({step}, 0)")
+        box = page.locator(".chapters [aria-current]").bounding_box()
+        assert 0 <= box["x"] < box["x"] + min(box["width"], 375) <= 376

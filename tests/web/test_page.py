@@ -323,15 +323,15 @@ def test_an_address_opens_a_line_of_the_walk(opened: Opened) -> None:
 
 def test_without_scripts_it_is_the_walk(opened: Opened) -> None:
     page = opened(page_text("default"), java_script_enabled=False)
-    assert page.locator("#plain .line").count() >= 50
-    assert page.is_visible("#plain .line >> nth=0")
+    assert page.locator("#plain div").count() >= 50
+    assert page.is_visible("#plain div >> nth=0")
     assert not page.is_visible("#settings")
 
 
 def test_where_the_scripts_fail_it_is_the_walk_too(opened: Opened) -> None:
     page = opened(page_text("default").replace("window.ready=performance.now();", "nothing.at.all();"))
     assert page.errors != []
-    assert page.is_visible("#plain .line >> nth=0")
+    assert page.is_visible("#plain div >> nth=0")
 
 
 def test_it_prints_on_a_few_pages(opened: Opened) -> None:

@@ -53,8 +53,8 @@ function isGiven(tree) {
 }
 const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : state.hidden && !isGiven(part) ? "?" : shown(valueOf(part)))).join("").replace("−−", "+");
 
-function numberCell(block, offset, classes, text) {
-  const td = make("td", { tabindex: -1, class: classes.filter(Boolean).join(" ") || null, onclick: () => choose(block.number, offset) }, state.hidden ? "?" : text);
+function numberCell(block, offset, classes, text, mark = "") {
+  const td = make("td", { tabindex: -1, class: classes.filter(Boolean).join(" ") || null, onclick: () => choose(block.number, offset) }, ...(state.hidden ? ["?"] : [mark && make("span", { class: "mark" }, mark), text].filter(Boolean)));
   drawn.push({ td, block, offset, fixed: true });
   if (!where.has(keyOf(block.number, offset))) where.set(keyOf(block.number, offset), drawn.at(-1));
   return td;
@@ -70,7 +70,7 @@ function lineOf(row, strips) {
     if (!block && isLine({ column, symbol: row.symbol })) classes.push("chosen");
     if (!block) return make("td", { class: classes.filter(Boolean).join(" ") || null, onclick: () => chooseLine({ tree: row.value, column, symbol: row.symbol }) }, state.hidden ? "?" : brief(valueOf(row.value, column)));
     const offset = offsetAt(block, column), clipped = row.clipped && valueOf(row.clipped, column) === 1;
-    return offset < 0 ? make("td") : numberCell(block, offset, classes, `${clipped ? "✂ " : ""}${row.back && i ? "↖ " : ""}${brief(block.cells[offset])}`);
+    return offset < 0 ? make("td") : numberCell(block, offset, classes, brief(block.cells[offset]), `${clipped ? "✂ " : ""}${row.back && i ? "↖ " : ""}`);
   });
   const other = row.equals && strips.flat().some((column) => !(Math.abs(valueOf(row.equals, column) - block.cells[offsetAt(block, column)]) < 5e-4)); // in what is displayed; under another convention it is something else
   return make("tr", {}, make("td", { class: "sign" }, other ? "…" : row.sign || ""), make("th", { scope: "row", html: symbol }), ...apart(strips.map(cellsOf)), make("td", { class: "told" }, other ? "" : told(row.words)));

@@ -18,6 +18,9 @@ function answersAt(block, offset) {
 }
 const canVote = (block, offset) => !block.text && Boolean(block.wrong) && Number.isFinite(block.cells[offset]) && answersAt(block, offset).length > 1;
 
+/* Sets the sentence of a mistake: the equation behind its colon is the right one; what follows a low line is a subscript. */
+const saidSet = (says) => escaped(says).replace(/: (?=\S+( \S+)? = )/, "; right is ").replace(/(?<=[\p{L}\p{N}])_(?:\{([^}]*)\}|([\p{L}\p{N}]+))/gu, "<sub>$1$2</sub>");
+
 /* Names a question: the cell and what is shown to choose from. */
 const questionOf = (block, offset, answers) => `${block.number}:${offset}:${answers.map(({ value }) => shown(value)).join(" ")}`;
 
@@ -29,7 +32,7 @@ function ballot(block, offset, revealed) {
     make("button", { class: "answer", "aria-pressed": tap ? String(tap.chosen.get(question) === i) : null, disabled: revealed, onclick: () => count(question, answers.length, i, 1) }, `${ANSWERS[i]}  ${shown(value)}`),
     ...(tap && !revealed ? [] : [make("meter", { min: 0, max: Math.max(1, all), value: own[i], "aria-label": `votes for ${ANSWERS[i]}` }), make("output", {}, String(own[i]))]),
     ...(tap || revealed || !own[i] ? [] : [make("button", { "aria-label": `one vote less for ${ANSWERS[i]}`, onclick: () => count(question, answers.length, i, -1) }, "−")]),
-    ...(revealed ? [make("span", {}, says || "✓ right")] : []));
+    ...(revealed ? [make("span", { html: says ? saidSet(says) : "✓ right" })] : []));
   return make("div", { class: "vote", role: "group", "aria-label": "Which number is it?" }, make("ol", {}, ...answers.map(row)));
 }
 function count(question, size, answer, by) {

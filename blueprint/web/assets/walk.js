@@ -25,7 +25,7 @@ function cellOfLine(line) {
   const block = blocks[line.block];
   if (line.offset !== undefined) return { block, offset: line.offset, axis: null };
   const members = line.by ? { [time]: state.at.at(-1) + line.by } : {}, free = block.axes.filter((axis) => !columns.includes(axis));
-  if (line.member !== undefined && free.length) members[free.at(-1)] = blocks[line.member].cells[offsetAt(blocks[line.member])];
+  if (line.member !== undefined && free.length) members[free.at(line.listed && free.length > 1 ? -2 : -1)] = blocks[line.member].cells[offsetAt(blocks[line.member])];
   if (line.id !== undefined && free.length) members[free.at(-1)] = line.id;
   const open = free.filter((axis) => members[axis] === undefined);
   return { block, offset: offsetAt(block, members), axis: open.length ? open.at(-1) : null, members };
@@ -46,8 +46,12 @@ function drawWalk() {
   const [origin, at] = offset >= 0 ? engine.origin(block.number, offset) : [], votes = offset >= 0 && axis === null && canVote(blocks[origin], at);
   if (votes && state.vote) card.append(ballot(blocks[origin], at, state.phase >= VALUE_TOO && !state.hidden));
   const forward = offset >= 0 && state.phase < lastPhase(line) ? ["Numbers", "Value"][state.phase] : "Next";
+  const along = root.querySelector(".chapters")?.scrollLeft ?? 0;
   root.replaceChildren(bar, card, make("div", { class: "move" }, make("button", { onclick: () => move(-1) }, "Back"),
     ...(votes ? [make("button", { id: "vote-button", "aria-pressed": String(Boolean(state.vote)), onclick: () => setVote(!state.vote) }, "Vote")] : []), make("button", { class: "next", onclick: () => move(1) }, forward)));
+  const current = bar.querySelector("[aria-current]"), { left, right } = bar.getBoundingClientRect(), own = current.getBoundingClientRect();
+  bar.scrollLeft = along; // on a phone the chapters are a strip, in which the one at hand stays in sight
+  if (own.left - along < left || own.right - along > right) bar.scrollLeft = own.left - left - (right - left - own.width) / 2;
 }
 
 const ghost = (phase) => (state.phase >= phase && !(state.hidden && phase > LETTERS_ONLY) ? "" : " ghost");
