@@ -21,7 +21,7 @@ from blueprint.language.packed import Data, Node, Packing, filled
 from blueprint.language.spelling.mathml import STYLE
 from blueprint.language.spelling.text import ATOM, binding_of
 from blueprint.misconceptions.wrong_numbers import Rows
-from blueprint.page.outline import Blueprint, Chart, Listed, Row, Sheet, Step
+from blueprint.page.outline import Blueprint, Chart, Listed, Row, Sheet, Step, Table
 from blueprint.page.outline.book import blocks_of, blocks_on
 from blueprint.page.outline.items import Columns, OnePage, PageMatrix, PageRow, Panel, Tile
 from blueprint.page.outline.terms import Leaf, pieces_of, term_of
@@ -180,7 +180,12 @@ class Contents:
         role = item.role if isinstance(item, Row) and item.role == "key" else None
         fold = True if isinstance(item, Row) and item.fold else None
         numbers = [self.packing.blocks[block] for block in blocks]
-        return filled(blocks=numbers, role=role, fold=fold) if role or fold else numbers
+        turned = (
+            True
+            if isinstance(item, Table) and len(item.block.axes) == 2 and item.across is item.block.axes[0]
+            else None
+        )
+        return filled(blocks=numbers, role=role, fold=fold, turned=turned) if role or fold or turned else numbers
 
     def chart(self, chart: Chart) -> Data:
         """Packs a chart: which rows are drawn over which, and what its axes are called."""
@@ -236,12 +241,12 @@ class Contents:
             if name.endswith(YOURS) and read is not None and f"{read.name}{PRESET}" in named:
                 yield {"read": self.packing.blocks[read], "own": self.packing.blocks[own]}
 
-    def proof(self) -> Iterator[tuple[int, float]]:
-        """Yields the sum of each computed block of numbers, against which the page holds its own."""
-        for block, number in self.packing.blocks.items():
+    def proof(self) -> Iterator[float]:
+        """Yields the sum of each computed block of numbers, in order, against which the page holds its own."""
+        for block in self.packing.blocks:
             if not (block.text or block.typed or block.link):
                 cells = self.values.arrays[block].astype(float)
-                yield number, float(f"{cells[np.isfinite(cells)].sum():.14g}")
+                yield float(f"{cells[np.isfinite(cells)].sum():.14g}")
 
 
 def spelling() -> Data:

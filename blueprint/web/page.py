@@ -43,8 +43,14 @@ _BEHIND = re.compile(r"(?<=[;{},]) +// [^\"'`]*$")
 """A comment behind a line of a script; what holds a quote might be within a text, and stays."""
 _BLANKS = re.compile(r" *([{};,/]) *|(?<=:) ")
 """Blanks in a style sheet that nothing hangs on."""
+_MARKUP = re.compile(r"<(?=[!?a-z])(?!m)", re.IGNORECASE)
+"""What may begin markup in data; letters of equations, as <mo>, begin none that ends a script."""
 _ALONE = re.compile(r"<mrow>(<(m[ion])>[^<]*</\2>)</mrow>")
 """A row of one sign, which needs no row."""
+_BELOW = re.compile(
+    r"((?<=</mo>)|(?<=<mrow>))<mrow>(<mo>\(</mo><mo form=\"prefix\">−</mo><mn>[^<]*</mn><mo>\)</mo>)</mrow>"
+)
+"""A number below 0 in brackets, in a row: it needs no row of its own."""
 _ZERO = re.compile(r"(?<![\w.])0\.(?=\d)")
 """In a style sheet, the 0 before a point, which no browser needs."""
 PAGE = """<!doctype html>
@@ -125,7 +131,8 @@ def page_of(outline: Blueprint, values: Values, served: Data | None = None) -> P
 def as_script(data: object) -> str:
     """Returns data as JSON that no HTML parser takes for markup, whatever words it holds."""
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return packed.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    packed = _MARKUP.sub(r"\\u003c", packed.replace("</", "<\\/"))
+    return packed.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def asset(name: str) -> str:
@@ -223,4 +230,4 @@ class PlainWalk:
 
 
 def _math(spelled: str) -> str:
-    return "<math>" + _ALONE.sub(r"\1", spelled) + "</math>"
+    return "<math>" + _BELOW.sub(r"\2", _ALONE.sub(r"\1", spelled)) + "</math>"

@@ -8,6 +8,8 @@ from itertools import groupby
 
 _LOOSE = re.compile(r" ?(=>|===|!==|&&|\|\||<=|>=|[,;{}()\[\]:?=<>*]) ?")
 """A sign with the blanks around it."""
+_SUM = re.compile(r"(?<![-+]) ([-+%/]) (?![-+/])")
+"""An operation between blanks, beside which none of the same sign stands."""
 _PATTERN = re.compile(r"[(,=:?&|!] ?/[^ ]")
 """Where a pattern may begin, whose signs mean something else."""
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -18,7 +20,7 @@ def tight(line: str) -> str:
     if "'" in line or _PATTERN.search(line):
         return line
     runs = ((code, "".join(sign for _, sign in run)) for code, run in groupby(_signs(line), lambda each: each[0]))
-    return "".join(_LOOSE.sub(r"\1", run) if code else run for code, run in runs)
+    return "".join(_SUM.sub(r"\1", _LOOSE.sub(r"\1", run)).replace(";}", "}") if code else run for code, run in runs)
 
 
 def _signs(line: str) -> Iterator[tuple[bool, str]]:

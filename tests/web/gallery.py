@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[2] / "workbooks" / "pages"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.html"))
 """Built-in numbers that have a page there; one that is named on the command line gets one."""
 LARGEST, TOGETHER = 650_000, 3_000_000
-PROOF = re.compile(r'"proof":\[\[.*?\]\]')
+PROOF = re.compile(r'"proof":\[.*?\]')
 """The sums that were computed in Python, whose last digits differ from processor to processor."""
 
 

@@ -221,3 +221,130 @@ def test_on_a_phone_the_panel_is_one_column_and_rows_stay_aligned(shown: Shown) 
         page.evaluate(f"goTo({step}, 0)")
         box = page.locator(".chapters [aria-current]").bounding_box()
         assert 0 <= box["x"] < box["x"] + min(box["width"], 375) <= 376
+
+
+def test_signs_and_colours_are_explained_where_they_stand(shown: Shown) -> None:
+    page = shown("default")
+    said = page.inner_text("#overview .legend")
+    for sign in ("what was written", "↖ read one to the left", "the one that counts", "✂ clipped: no gradient"):
+        assert sign in said, sign
+    page.click("#help-button")
+    assert "clipped: no gradient" in page.inner_text("#signs")
+    assert "typed, may be changed" in page.inner_text("#signs")
+    page.click("#help button")
+    page.evaluate("choose(byName.advantages.number, 4, true)")
+    legend = page.locator("#explore .legend")
+    assert "below 0" in legend.inner_text()
+    colour = "(cell) => getComputedStyle(cell).backgroundColor.split('/')[0].replace(/, [^,]*$/, '')"
+    low = page.locator("#explore td", has_text="−0.376").first.evaluate(colour)
+    assert legend.locator("i.below").evaluate(colour) == low != legend.locator("i.above").evaluate(colour)
+    page = shown("bandit")
+    assert "clipped" not in page.inner_text("#overview .legend")  # no sign that is not there
+
+
+FRONT = """[...document.querySelectorAll("#settings > .setting label small")].map((each) => each.textContent)"""
+FLAT = """async () => {
+  while (curves.some(({ svg }) => svg.isConnected && !svg.innerHTML)) await new Promise((done) => setTimeout(done, 50));
+  return document.querySelectorAll("#settings > .setting svg.flat").length;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "wanted"),
+    {
+        "default": {"gamma", "gae_lambda", "kl_coef", "clip_range", "vf_coef", "ent_coef", "update_step"},
+        "grpo": {"preset", "loss.clip_low", "loss.clip_high", "update_step"},
+        "dpo": {"preset", "beta", "loss.label_smoothing"},
+    }.items(),
+)
+def test_the_settings_in_front_move_the_loss_in_use(shown: Shown, numbers: str, wanted: set[str]) -> None:
+    page = shown(numbers)
+    before = page.evaluate("blocks.map((block) => [...block.cells].map(String).join())")
+    assert wanted <= set(page.evaluate(FRONT))
+    assert len(page.evaluate(FRONT)) == 9
+    assert page.evaluate(FLAT) == 0
+    page.evaluate("front = null; inFront()")
+    assert (
+        page.evaluate("blocks.map((block) => [...block.cells].map(String).join())") == before
+    )  # what was tried is undone
+
+
+def test_the_settings_in_front_follow_the_preset(shown: Shown) -> None:
+    page = shown("dpo")
+    before = page.evaluate(FRONT)
+    page.select_option("#settings select >> nth=0", "trl_1.16_ipo")
+    after = page.evaluate(FRONT)
+    assert after[0] == before[0] == "preset"
+    assert set(before) - set(after) >= {"loss.label_smoothing", "loss.gamma"}  # which IPO does not read
+    page.evaluate("type(byName['beta.yours'].number, 0, 0.3); drawSettings()")
+    assert page.evaluate(FRONT) == after  # none moves under the hand of whoever draws a slider
+
+
+def test_the_names_and_options_of_settings_can_be_read(shown: Shown) -> None:
+    page = shown("default")
+    page.evaluate("document.querySelector('#settings details').open = true")
+    cut = page.evaluate("""[...document.querySelectorAll("#settings .setting")].flatMap((setting) => {
+      const name = setting.querySelector("small"), symbol = setting.querySelector("math").getBoundingClientRect();
+      return [name.clientHeight < 0.72 * 16 * 1.3, symbol.bottom > name.getBoundingClientRect().top + 4];
+    })""")
+    assert not any(cut)
+    options = page.locator("#settings select option:checked").all_inner_texts()
+    assert "k1 (as usual)" in options
+
+
+def test_of_many_columns_the_rest_is_a_click_away(shown: Shown) -> None:
+    page = shown("grpo")
+    assert "1–4 of 12" in page.inner_text("#tokens")
+    page.get_by_label("those behind").click()
+    assert page.evaluate("state.at[0]") == 4
+    assert page.locator("#tokens button[aria-pressed=true]").count() == 1
+    page.get_by_label("those before").click()
+    assert page.evaluate("state.at[0]") < 4
+    page = shown("q-learning")
+    assert "1–40 of 110" in page.inner_text("#tokens")
+    page.get_by_label("those behind").click()
+    assert page.evaluate("state.at.at(-1)") == 40
+    page = shown("default")
+    assert page.get_by_label("those behind").count() == 0
+
+
+def test_settings_are_a_table_and_tokens_run_from_left_to_right(shown: Shown) -> None:
+    page = shown("default")
+    open_sheet = "(title) => { setMode('explore'); state.sheet = sheets.findIndex((each) => each.title === title); drawSheet(); }"
+    page.evaluate(open_sheet, "Inputs")
+    table = page.locator("table.lines").first
+    assert [head.strip() for head in table.locator("th[scope=col]").all_inner_texts()][:5] == [
+        *("used", "yours", "preset", "lowest", "highest")
+    ]
+    assert table.locator("tr").count() == 11
+    assert table.locator("tr", has_text="discount of later rewards").locator("td").all_inner_texts() == [
+        "0.900",
+        "",
+        "0.900",
+        "0",
+        "1",
+        "0",
+    ]
+    page.evaluate(open_sheet, "Old policy")
+    table = page.locator("table.small", has_text="embedding: a column for every token")
+    assert table.locator("th[scope=col]").all_inner_texts() == [
+        "<eos>",
+        "the",
+        "old",
+        "dog",
+        "is",
+        "very",
+        "sleepy",
+        "happy",
+    ]
+    assert table.locator("tr").nth(1).locator("td").nth(4).inner_text() == page.evaluate(
+        "brief(byName['old.E'].cells[4 * 3])"
+    )
+    table.locator("tr").nth(2).locator("td").nth(4).click()
+    assert page.evaluate("[blocks[state.cell[0]].name, state.cell[1]]") == ["old.E", 13]
+
+
+def test_classic_panels_stand_side_by_side(shown: Shown) -> None:
+    page = shown("classic")
+    assert len(set(page.eval_on_selector_all("#overview .box", "boxes => boxes.map((box) => box.offsetTop)"))) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP[0]

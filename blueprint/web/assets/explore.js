@@ -60,10 +60,11 @@ function drawSheet() {
   const apart = [];
   for (const section of sheet.sections) {
     const body = make("tbody", {}, make("tr", { class: "section" }, make("th", { scope: "rowgroup", colspan: members.length + 1 }, section.title)));
-    const beside = [];
+    const beside = [], lines = [];
     const charts = section.items.filter((item) => item.chart).map((item) => drawnChart(item.chart));
     if (charts.length) root.append(make("div", { class: "charts" }, ...charts));
     for (const item of section.items) {
+      if (isSideBySide(item)) { if (!item.fold || state.all) lines.push(item); continue; }
       for (const number of item.blocks || []) {
         const block = blocks[number];
         if (item.fold && !state.all) continue;
@@ -71,11 +72,12 @@ function drawSheet() {
         else rows(block, item, members, grey).forEach((row) => body.append(row));
       }
     }
-    const tables = beside.filter((block) => block.axes.length <= 2).map(small);
+    const tables = [...lined(lines), ...beside.filter((block) => block.axes.length <= 2).map(small)];
     if (wide && tables.length) body.append(make("tr", {}, make("td", { class: "plain", colspan: members.length + 1 }, make("div", { class: "beside" }, ...tables))));
     if (wide && body.children.length > 1) table.append(body);
     else if (!wide && tables.length) apart.push(make("h2", {}, section.title), make("div", { class: "beside" }, ...tables));
   }
+  root.append(legend(SIGNS_OF_SHEETS));
   root.append(...(table.tBodies.length ? [make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": sheet.title }, table)] : []), ...apart);
   mark();
 }
@@ -102,16 +104,32 @@ function rows(block, item, members, grey) {
     })));
 }
 
+/* Single numbers side by side, of which the first names the line: a table of all lines with the same heads. */
+const isSideBySide = ({ blocks: numbers }) => numbers?.length > 1 && !blocks[numbers[0]].axes.length;
+function headsOf({ blocks: [first, ...others] }) {
+  const { meaning, symbol } = blocks[first];
+  return others.map((number) => blocks[number].meaning.replace(`: ${meaning}`, "").replace(`${symbol} `, ""));
+}
+function lined(items) {
+  const groups = new Map();
+  for (const item of items) { const key = headsOf(item).join("|"); groups.set(key, [...(groups.get(key) || []), item]); }
+  return [...groups.values()].map((each) => make("table", { class: "lines" },
+    make("tr", {}, make("td", { class: "plain" }), ...["used", ...headsOf(each[0])].map((head, i, all) => make("th", { scope: "col" }, make("small", {}, i || all.includes("yours") ? head : "")))),
+    ...each.map(({ blocks: [first, ...others] }) => make("tr", {}, make("th", { scope: "row", html: quantity(blocks[first], {}) }),
+      ...[first, ...others].flatMap((number) => [...blocks[number].cells.keys()].map((offset) => cellOf(blocks[number], offset)))))));
+}
+
 /* Weights, words and single numbers as a table of their own. */
 function small(block) {
-  const [down, right] = block.axes.length === 2 ? block.axes : [null, block.axes[0]];
+  const turned = block.turned; // its first axis runs from left to right
+  const [down, right] = turned ? [...block.axes].reverse() : block.axes.length === 2 ? block.axes : [null, block.axes[0]];
   const table = make("table", { class: "small" }, make("caption", { html: quantity(block, {}) }));
   if (right === undefined) { table.append(make("tr", {}, cellOf(block, 0))); return table; }
-  const edge = (slot) => block.spans?.[slot] || [0, 0], slot = down === null ? 0 : 1;
+  const edge = (slot) => block.spans?.[slot] || [0, 0], slot = block.axes.indexOf(right);
   const span = (axis, which) => Array.from({ length: axes[axis].size + edge(which)[0] + edge(which)[1] }, (_, i) => i - edge(which)[0]);
   const called = (axis, member) => axes[axis].words[member] ?? (member < 0 ? "start" : "end");
   table.append(make("tr", {}, ...(down === null ? [] : [make("td", { class: "plain" })]), ...span(right, slot).map((member) => make("th", { scope: "col" }, called(right, member)))));
-  for (const row of down === null ? [null] : span(down, 0))
+  for (const row of down === null ? [null] : span(down, 1 - slot))
     table.append(make("tr", {}, ...(row === null ? [] : [make("th", { scope: "row" }, called(down, row))]), ...span(right, slot).map((member) => cellOf(block, offsetAt(block, { ...(row === null ? {} : { [down]: row }), [right]: member })))));
   return table;
 }

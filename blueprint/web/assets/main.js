@@ -31,7 +31,13 @@ function drawTokens() {
       const at = [...own, member], members = Object.fromEntries(columns.map((axis, i) => [axis, at[i]])), offset = written ? offsetAt(written, members) : -1;
       const word = offset >= 0 ? written.cells[offset] || "·" : axes[time].words[member];
       return make("button", { "aria-pressed": String(at.join() === chosen), "aria-label": `${axes[time].meaning} ${member + axes[time].start}: ${word}`, onclick: () => goToColumn(at) }, word);
-    }))));
+    }), ...(own.length && own[0] !== state.at[0] ? [] : pager(shownTokens(own), axes[time], (member) => [...own, member])))), ...(group === null ? [] : [make("div", { class: "group" }, ...pager(groups.flat(), axes[group], (member) => [member, state.at.at(-1)]))]));
+}
+/* Buttons to what is not shown, where there is more: how many there are of all, and the ways back and on. */
+function pager(here, axis, at) {
+  if (here.length === axis.size) return [];
+  const to = (member, sign, words) => make("button", { "aria-label": words, disabled: member < 0 || member >= axis.size, onclick: () => goToColumn(at(member)) }, sign);
+  return [to(here[0] - 1, "‹", `${axis.meaning}: those before`), make("span", {}, `${here[0] + 1}–${here.at(-1) + 1} of ${axis.size}`), to(here.at(-1) + 1, "›", `${axis.meaning}: those behind`)];
 }
 const MOST_GROUPS = 4, MOST_TOKENS = 40;
 function around(size, most, here) {
@@ -97,8 +103,9 @@ function setHidden(hidden) {
 /* Sums of every computed quantity, made in Python, against those of this page. */
 function held() {
   let worst = 0;
-  for (const [number, due] of data.proof) {
-    const sum = blocks[number].cells.reduce((total, value) => (Number.isFinite(value) ? total + value : total), 0);
+  const computed = blocks.filter(({ text, typed, link }) => !text && !typed && !link);
+  for (const [i, due] of data.proof.entries()) {
+    const sum = computed[i].cells.reduce((total, value) => (Number.isFinite(value) ? total + value : total), 0);
     worst = Math.max(worst, Math.abs(sum - due) / Math.max(1, Math.abs(due)));
   }
   return { sums: data.proof.length, worst };
@@ -151,6 +158,7 @@ element("overview-button").onclick = () => { setLecture(false); setMode("overvie
 element("walk-button").onclick = () => setMode("walk");
 element("lecture-button").onclick = () => setLecture(!document.body.classList.contains("lecture"));
 element("hide-button").onclick = () => setHidden(!state.hidden);
+element("signs").append(legend(SIGNS_OF_PAGE), legend(SIGNS_OF_SHEETS));
 element("help-button").onclick = () => element("help").showModal();
 /* A button that was clicked, or that opened Walk, gives its focus away, so that the space bar goes on there. */
 const leave = () => element("main").focus({ preventScroll: true });

@@ -185,6 +185,9 @@ function drawOverview() {
   };
   const result = data.result === undefined ? [] : [make("button", { class: "tile all", onclick: () => choose(data.result, 0) }, make("b", {}, `${page.result} ${state.hidden ? "?" : shown(blocks[data.result].cells[0])}`), make("small", {}, blocks[data.result].meaning))];
   const which = group === null ? "" : `${axes[group].heads[state.at[0]]}, one of ${axes[group].size}; means go over all`;
-  root.replaceChildren(make("p", { class: "lead" }, which), make("div", { class: "boxes" }, ...boxes), make("div", { class: "tiles" }, ...result, ...(page.tiles || []).flatMap((each) => tile(each))));
+  const side = make("div", { class: "boxes" }, ...boxes), has = ([look, sample]) => [...side.querySelectorAll(look ? `td.${look}` : ".mark")].some((mark) => look || mark.textContent.includes(sample));
+  root.replaceChildren(make("p", { class: "lead" }, which), side, make("div", { class: "tiles" }, ...result, ...(page.tiles || []).flatMap((each) => tile(each))), legend(SIGNS_OF_PAGE.filter(has)));
+  const below = () => boxes.at(-1).offsetTop > boxes[0].offsetTop;
+  if (below() && !narrow()) { side.classList.add("tight"); side.classList.toggle("tight", !below()); } // where that puts them side by side
   mark();
 }

@@ -1,6 +1,6 @@
 "use strict";
 /* Settings to try: a slider for each number, a choice for each word; above it the chosen number over the whole range. */
-const POINTS = 24, MOST_SETTINGS = 9, MOST_DRAWN = 150000; // cells that hang on a setting
+const POINTS = 24, MOST_SETTINGS = 9, MOST_FOLLOWED = 24, MOST_DRAWN = 150000; // cells that are followed, cells that hang on a setting
 let curves = []; // {svg, read, own, low, high}
 
 /* Returns the ends of a slider: the range that may be typed, if it is no wider than a few times the number itself. */
@@ -10,9 +10,46 @@ function ends(block, value) {
   return [Math.max(low, 0), Math.min(high, Math.max(4 * Math.abs(value), 0.2))];
 }
 
+/* Returns the settings that the result reads as it is computed now, the nearest first; of each quantity some cells are followed. */
+function nearest() {
+  const reads = new Set(data.settings.map(({ read }) => read)), found = new Set(), seen = new Set(), many = new Map(), waiting = [[data.result, 0]];
+  for (const [number, offset] of waiting) {
+    if (reads.has(number)) found.add(number);
+    for (const [read, at] of engine.reads(blocks[number], offset)) {
+      const key = keyOf(read, at), followed = many.get(read) || 0;
+      if (seen.has(key) || followed >= MOST_FOLLOWED) continue;
+      seen.add(key);
+      many.set(read, followed + 1);
+      waiting.push([read, at]);
+    }
+  }
+  return [...found];
+}
+/* Tells whether the printed result is another one where a setting is 0, twice as large (one that is 0: at its slider's end), or another word. */
+function moves(read, own) {
+  const kept = own.cells[0], value = read.cells[0], plan = planOf(own.number), result = blocks[data.result].cells, before = shown(result[0]);
+  const tried = own.text ? blocks[own.choices]?.cells ?? [] : Number.isFinite(value) ? [0, 2 * value || ends(own, value)[1]].map((each) => Math.min(own.high ?? Infinity, Math.max(own.low ?? 0, each))) : [];
+  const other = [...tried].some((each) => { own.cells[0] = each; engine.compute(plan); return shown(result[0]) !== before; });
+  own.cells[0] = kept;
+  engine.compute(plan);
+  return other;
+}
+let front = null, frontOf; // the settings that stand in front, and under which preset
+/* The preset, then numbers that the result of this preset moves with, then words; the nearest of them, in the order of the list. */
+function inFront() {
+  const all = data.settings || [], preset = byName.preset?.cells[0];
+  if (all.length <= MOST_SETTINGS || data.result === undefined) return all;
+  if (front && frontOf === preset) return front;
+  const near = nearest().map((read) => all.find((each) => each.read === read)), isPreset = ({ read }) => blocks[read].name === "preset", first = all.filter(isPreset);
+  for (const text of [false, true]) for (const each of near) if (first.length < MOST_SETTINGS && !isPreset(each) && Boolean(blocks[each.own].text) === text && moves(blocks[each.read], blocks[each.own])) first.push(each);
+  frontOf = preset;
+  front = [...all.filter((each) => first.includes(each)), ...all.filter((each) => !first.includes(each))];
+  return front;
+}
+
 function drawSettings() {
   curves = [];
-  const shownSettings = (data.settings || []).map(({ read, own }) => setting(blocks[read], blocks[own])).filter(Boolean);
+  const shownSettings = inFront().map(({ read, own }) => setting(blocks[read], blocks[own])).filter(Boolean);
   const [first, more] = [shownSettings.slice(0, MOST_SETTINGS), shownSettings.slice(MOST_SETTINGS)];
   const rest = more.length ? [make("details", {}, make("summary", {}, `${more.length} more settings`), make("div", { class: "more" }, ...more))] : [];
   element("settings").replaceChildren(...first, ...rest);
@@ -27,8 +64,8 @@ function setting(read, own) {
     const words = [...blocks[own.choices].cells], curve = curveAbove(read);
     curves.push({ svg: curve, read, own, words });
     const anew = () => { if (own.name === "preset") drawSettings(); }; // a preset is the usual value of all others
-    const usual = own === read ? [] : [make("option", { value: "", selected: own.cells[0] === "" }, `as usual: ${value}`)];
-    const select = make("select", { id, onchange: (event) => { type(own.number, 0, event.target.value); anew(); } },
+    const usual = own === read ? [] : [make("option", { value: "", selected: own.cells[0] === "" }, `${value} (as usual)`)];
+    const select = make("select", { id, title: value, onchange: (event) => { type(own.number, 0, event.target.value); anew(); } },
       ...usual, ...words.map((word) => make("option", { value: word, selected: word === own.cells[0] }, word)));
     return make("div", { class: changed ? "setting changed" : "setting" }, name, curve, select);
   }

@@ -12,6 +12,7 @@ const state = {
 };
 const byName = Object.fromEntries(blocks.map((block) => [block.name, block]));
 for (const sheet of data.sheets || []) for (const section of sheet.sections) section.items = section.items.map((item) => (Array.isArray(item) ? { blocks: item } : item));
+for (const sheet of data.sheets || []) for (const section of sheet.sections) for (const item of section.items) if (item.turned) blocks[item.blocks[0]].turned = true;
 const sheets = (data.sheets || []).filter((sheet) => sheet.sections.some((section) => section.items.some((item) => item.blocks || item.chart)));
 const element = (id) => document.getElementById(id);
 
@@ -26,6 +27,11 @@ function make(tag, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+
+/* What marks and colours mean: how each looks, and what it says. */
+const SIGNS_OF_PAGE = [["framed", "0.1", "what was written"], ["", "↖", "read one to the left"], ["counts", "0.2", "the one that counts"], ["", "✂", "clipped: no gradient"]];
+const SIGNS_OF_SHEETS = [["above", "0.3", "above 0"], ["below", "−0.3", "below 0: the deeper the colour, the larger in its row"], ["grey", "0.4", "does not count"], ["typed", "0.5", "typed, may be changed"], ["from", "0.6", "read by the chosen one"], ["into", "0.7", "reads the chosen one"]];
+const legend = (signs) => make("p", { class: "legend" }, ...signs.map(([look, sample, says]) => make("span", {}, make("i", { class: look }, sample), ` ${says}`)));
 
 /* The reading of precedents backwards: which blocks read a block, and which of their cells read a cell. */
 const readers = blocks.map(() => new Set());
