@@ -348,3 +348,12 @@ def test_classic_panels_stand_side_by_side(shown: Shown) -> None:
     page = shown("classic")
     assert len(set(page.eval_on_selector_all("#overview .box", "boxes => boxes.map((box) => box.offsetTop)"))) == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= LAPTOP[0]
+
+
+def test_a_symbol_that_names_a_value_is_no_equation(shown: Shown) -> None:
+    page = shown("default", LAPTOP, "#td_errors/6")
+    chips = page.locator("#panel .links button", has_text="λ=0.5")
+    assert chips.count() == 1
+    assert chips.locator("msub mtext").text_content() == "λ=0.5"
+    assert chips.locator("mo").count() == 0
+    assert page.evaluate("math('<msub><mi>V</mi><mtext>end</mtext></msub><mo>=</mo><mn>0</mn>').includes('<mo>=</mo>')")

@@ -114,7 +114,7 @@ function lined(items) {
   const groups = new Map();
   for (const item of items) { const key = headsOf(item).join("|"); groups.set(key, [...(groups.get(key) || []), item]); }
   return [...groups.values()].map((each) => make("table", { class: "lines" },
-    make("tr", {}, make("td", { class: "plain" }), ...["used", ...headsOf(each[0])].map((head, i, all) => make("th", { scope: "col" }, make("small", {}, i || all.includes("yours") ? head : "")))),
+    make("tr", {}, make("td", { class: "plain" }), ...["used", ...headsOf(each[0])].map((head, i, all) => (i || all.includes("yours") ? make("th", { scope: "col" }, make("small", {}, head)) : make("td", { class: "plain" })))),
     ...each.map(({ blocks: [first, ...others] }) => make("tr", {}, make("th", { scope: "row", html: quantity(blocks[first], {}) }),
       ...[first, ...others].flatMap((number) => [...blocks[number].cells.keys()].map((offset) => cellOf(blocks[number], offset)))))));
 }

@@ -8,7 +8,9 @@ const SHOWN = 4, MOST_DECIMALS = 12, LARGEST_PLAIN = 1e9, LONGEST_SUM = 12;
 
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => ENTITIES[sign]);
-const math = (spelled, block = false) => `<math${block ? ' display="block"' : ""}><mrow>${spelled}</mrow></math>`;
+/* A symbol such as A_λ=0.5 by itself is no equation: all of λ=0.5 is its subscript. */
+const NAMED = /^<mrow><msub>(<mi[^>]*>[^<]*<\/mi>)<mtext>([^<]*)<\/mtext><\/msub><mo>=<\/mo>((?:<m[no]>[\d.]+<\/m[no]>)+)<\/mrow>$/;
+const math = (spelled) => `<math><mrow>${spelled.replace(NAMED, (_, base, sub, value) => `<msub>${base}<mtext>${sub}=${value.replace(/<[^>]*>/g, "")}</mtext></msub>`)}</mrow></math>`;
 
 function filled(template, parts) {
   let next = 0;
