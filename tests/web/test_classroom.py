@@ -79,6 +79,11 @@ def test_hidden_numbers_leave_settings_alone(shown: Shown, numbers: str) -> None
     ] == []
     assert page.locator("#overview td.counts").count() == 0
     assert [each for each in page.locator("#overview td.told").all_inner_texts() if "(A" in each] in ([], ["(A−?) / ?"])
+    assert page.evaluate(FLAT) >= 0  # until every curve is drawn anew
+    labels = page.eval_on_selector_all(
+        "#settings > .setting svg", "all => all.map((svg) => svg.getAttribute('aria-label'))"
+    )
+    assert not any(each.isdigit() for label in labels for each in label)
     assert not any(sign.isdigit() for sign in page.inner_text("#result").split("was")[-1].split("as it")[0])
 
 

@@ -123,7 +123,7 @@ function drawCurve({ svg, read, own, low, high, words }, block, offset) {
   const line = words ? path.map((at) => `<circle class="word" cx="${at.split(" ")[0]}" cy="${at.split(" ")[1]}" r="1.6"/>`).join("") : path.length ? `<path d="M${path.join("L")}"/>` : "";
   svg.innerHTML = line + now;
   svg.classList.toggle("flat", flat);
-  const said = words ? words.map((word, i) => `${word} ${shown(numbers[i])}`).join(", ") : `from ${shown(numbers[0])} to ${shown(numbers.at(-1))} along the slider`;
+  const said = state.hidden ? "hidden" : words ? words.map((word, i) => `${word} ${shown(numbers[i])}`).join(", ") : `from ${shown(numbers[0])} to ${shown(numbers.at(-1))} along the slider`;
   svg.setAttribute("aria-label", flat ? "does not matter here" : `${block.meaning}: ${said}`);
-  svg.parentElement.title = flat ? "does not matter here" : words ? said : "";
+  svg.parentElement.title = flat ? "does not matter here" : words && !state.hidden ? said : "";
 }
