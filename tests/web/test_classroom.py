@@ -166,6 +166,8 @@ def test_a_curve_leaves_the_picture_where_its_numbers_do(shown: Shown) -> None:
     ends = page.evaluate(f"""() => [...{FIGURE.format("Loss of a pair")}.querySelectorAll("g[clip-path] path.line")]
       .map((path) => path.getAttribute("d").slice(1).split("L").map((at) => Number(at.split(" ")[1])))""")
     assert any(min(ups) < -30 for ups in ends)  # far above it, by its numbers
+    assert page.locator("figure g[clip-path] circle").count() == 0  # a dot on the edge is whole
+    assert page.locator("figure circle.dot").count() > 6
 
 
 def test_the_embedding_of_the_token_read_is_on_the_walk(shown: Shown) -> None:

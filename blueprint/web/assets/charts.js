@@ -46,11 +46,11 @@ function drawnChart(chart) {
   const body = bars ? groups.map((cells, number) => {
     const width = 0.7 * inner[0] / (last - first) / groups.length;
     return cells.map(([, value], i) => (Number.isFinite(value) ? `<rect class="bar c${number % CHART_COLOURS}" x="${across(i + 0.15) + number * width}" width="${width}" y="${Math.min(up(value), up(0))}" height="${Math.abs(up(value) - up(0))}"/>` : "")).join("");
-  }) : series.map((runs, number) => runs.map((cells) => lineOrDots(cells.filter(([place, value]) => Number.isFinite(place) && Number.isFinite(value)), chart.series[number].dots, number, across, free, label)).join(""));
+  }) : series.map((runs, number) => runs.map((cells) => lineOrDots(cells.filter(([place, value]) => Number.isFinite(place) && Number.isFinite(value) && !(chart.series[number].dots && up(value) !== free(value))), chart.series[number].dots, number, across, free, label)).join(""));
   const titles = tick(CHART.left + inner[0] / 2, CHART.height - 8, chart.across.title, "middle") + `<text transform="translate(13 ${CHART.top + inner[1] / 2}) rotate(-90)" text-anchor="middle">${escaped(chart.up.title)}</text>`;
   const zero = low < 0 && high > 0 ? `<path class="zero" d="M${CHART.left} ${up(0)}H${CHART.width - CHART.right}"/>` : "";
   const inside = `inside-${chartsDrawn++}`, cut = `<clipPath id="${inside}"><rect x="${CHART.left}" y="${CHART.top - 2}" width="${inner[0]}" height="${inner[1] + 4}"/></clipPath>`;
-  const picture = `<svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${escaped(chart.tells)}">${cut}${grid.join("")}${zero}<g clip-path="url(#${inside})">${body.join("")}</g>${label.above()}${scale.join("")}${titles}</svg>`;
+  const picture = `<svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${escaped(chart.tells)}">${cut}${grid.join("")}${zero}${body.map((each, i) => (chart.series[i].dots ? each : `<g clip-path="url(#${inside})">${each}</g>`)).join("")}${label.above()}${scale.join("")}${titles}</svg>`;
   const names = chart.series.length > 1 ? [make("p", { class: "names", html: chart.series.map((each, i) => `<span><svg viewBox="0 0 26 10" aria-hidden="true">${bars ? `<rect class="bar c${i % CHART_COLOURS}" width="26" height="10"/>` : lineOrDots(each.dots ? [[13, 5]] : [[2, 5], [24, 5]], each.dots, i, (x) => x, (y) => y)}</svg> ${escaped(each.name)}</span>`).join("") })] : [];
   return make("figure", { class: chart.wide ? "wide" : null }, make("figcaption", {}, make("b", {}, chart.title), ` ${chart.tells}`), make("div", { html: picture }), ...names);
 }
