@@ -172,18 +172,42 @@ def show_waiting(sheet: str, page: Any, look: Any, layout: Layout) -> None:
             style = styles_of.get(at, "")
             called = style if style.startswith("one-page result ") else ""
             groups.setdefault((numbers, called), []).append(at[1:])
-    blanks = layout.blueprint.blanks
     for (numbers, called), cells in sorted(groups.items(), key=lambda group: (sorted(group[0][0]), group[0][1])):
         found = rectangles(cells)
         waiting = styles.waiting(called.split(" ")[2].replace("_", " ") if called else "")
         rule = {
             "type": "formula",
-            "criteria": f"={over('COUNT', [*map(name_of, sorted(numbers))])}<{sum(len(blanks[n - 1].cells) for n in numbers)}",
+            "criteria": f"={_missing(numbers, layout)}",
             "format": look(f"waiting {called}".rstrip(), waiting),
             "multi_range": " ".join(grid.area(*corners) for corners in found),
             "stop_if_true": True,
         }
         page.conditional_format(*found[0], rule)
+
+
+def _missing(numbers: Iterable[int], layout: Layout, sign: str = "<") -> str:
+    """Spells that a cell of some blanks is empty; with the sign "=" that none is."""
+    chosen = sorted(numbers)
+    cells = sum(len(layout.blueprint.blanks[number - 1].cells) for number in chosen)
+    return f"{over('COUNT', [*map(name_of, chosen)])}{sign}{cells}"
+
+
+def once_filled(condition: str, corners: Rectangle, sheet: str, layout: Layout) -> str:
+    """Returns a condition for cells that holds only once all blanks are filled in on which they, or what it reads, hang.
+
+    LibreOffice shows both rules of a cell that is in two of them with other ranges, so no mark holds for a cell that waits.
+    """
+    if not layout.hangs:
+        return condition
+    # Only a workbook with blanks needs what takes formulas apart.
+    from blueprint.page.saved_file import read_by
+
+    top, left, bottom, right = corners
+    cells = {(sheet, *at) for at in product(range(top, bottom + 1), range(left, right + 1))}
+    for area in read_by(f"={condition}", sheet, lambda name: None):
+        cells |= {(area.sheet, row - 1, column - 1) for row, column in product(area.rows, area.columns)}
+    numbers = frozenset[int]().union(*(layout.hangs.get(cell, ()) for cell in cells))
+    return f"AND({_missing(numbers, layout, '=')},{condition})" if numbers else condition
 
 
 def wait_in_gnumeric(page: Any, layout: Layout) -> None:

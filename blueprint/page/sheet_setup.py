@@ -242,7 +242,8 @@ def set_up_one_page(sheet: Sheet, page: Any, layout: Layout, make: Any) -> None:
         page.write_blank(row, column, None, make(style, styles.label_style(style)))
     blanks.show_waiting(ONE_PAGE, page, make, layout)  # first, since the first rule wins
     for mark in sheet.marks:
-        rule = {"type": "formula", "criteria": f"={mark.condition}", "format": make(mark.name, mark.style)}
+        condition = blanks.once_filled(mark.condition, mark.corners, ONE_PAGE, layout)
+        rule = {"type": "formula", "criteria": f"={condition}", "format": make(mark.name, mark.style)}
         page.conditional_format(*mark.corners, rule)
     blanks.wait_in_gnumeric(page, layout)
 
