@@ -75,7 +75,7 @@ def ppo(of: Batch, use: Settings) -> list[Block]:
     penalty[n, t] = -weighed(beta, kl[n, t])  # β·KL; with β = 0 no KL is read
     r[n, t] = penalty[n, t] + score[n, t]
 
-    # What a token was worth: surprises, summed backwards in time; and what the critic should have said (GAE, equations 9 and 16).
+    # What a token was worth: surprises, summed backwards in time; and what the critic should have said (GAE, equations 11 and 16).
     delta, A, R = ROWS.rows("td_errors", "advantages", "returns")
     delta[n, t] = m[n, t] * (r[n, t] + gamma * V[n, t + 1] - V[n, t])
     A[n, t.last + 1] = 0
