@@ -8,6 +8,7 @@ import numpy as np
 from blueprint.language import Block
 from blueprint.page import grid, outline, styles
 from blueprint.page.layout import Layout, PlacedChart
+from blueprint.page.one_page import look
 
 SIDES = {"above": (0.0, 1.0), "below": (0.0, -1.0), "right": (1.0, 0.0), "left": (-1.0, 0.0)}
 """Where a word may stand, and which way that is from its dot."""
@@ -118,7 +119,8 @@ def right_of(placed: PlacedChart) -> int:
 
 def _series(chart: outline.Chart, number: int, layout: Layout) -> dict[str, Any]:
     """Describes a series to the writer."""
-    series, (colour, dash, mark) = chart.series[number], STROKES[number % len(STROKES)]
+    series, (stroke, dash, mark) = chart.series[number], STROKES[number % len(STROKES)]
+    colour = look.STRONG[series.colour] if series.colour else stroke
     cells = {
         "categories": f"={cells_of(series.over, chart, layout)}",
         "values": f"={cells_of(series.values, chart, layout)}",

@@ -198,9 +198,19 @@ class ColumnMaker:
     def members(self, columns: Columns, cells: list[int]) -> Strip:
         """Makes columns that are members of an axis, which stand fast."""
         axis, strip = self.axis(columns.axis), Strip({})
-        shown = range(self.values.size(axis))  # fewer than there are columns, below another panel
+        shown = range(
+            self.first_member(columns, axis), self.values.size(axis)
+        )  # fewer than there are columns, below another panel
         strip.columns = [Column(cell, "", {axis: i}, strip) for i, cell in zip(shown, cells, strict=False)]
         return strip
+
+    def first_member(self, columns: Columns, axis: Axis) -> int:
+        """Returns the first member that is shown: 0, or so that the last one is an end, where there is such."""
+        ends = next((block for block in self.finder.layout.places if block.name == columns.ends), None)
+        if ends is None or ends.axes != (axis,):
+            return 0
+        there = (i for i in range(self.values.size(axis)) if self.values.cell(ends, i) == 1)
+        return max(0, max(there, default=0) + 1 - columns.most)
 
     def strip(self, columns: Columns, number: int, cells: list[int]) -> Strip:
         """Makes the columns of one group, in four rows below the page: the place of each position, how many members there are

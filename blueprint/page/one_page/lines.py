@@ -250,7 +250,8 @@ class LineWriter(Claims):
         if self.layout.blueprint.blanks:  # every student's copy is written alike, whatever its numbers
             choices: tuple[int, ...] = (0,) if whole else (NARROW_DECIMALS if narrow else DECIMALS)[:1]
         else:
-            choices = (0,) if whole else self.fitting(row, least if narrow else self.choices(row), cells)
+            wide = least if self.cells_wide < look.NARROW_CELL else self.choices(row)
+            choices = (0,) if whole else self.fitting(row, least if narrow else wide, cells)
         line = Drawn(row, placed, at, choices[0], cells, choices)
         self.drawn.setdefault(row.called, line)
         self.order.append(line)
@@ -267,9 +268,18 @@ class LineWriter(Claims):
     ) -> tuple[int, ...]:
         """Returns the decimals with which all numbers have room, as delivered; the fewest where none of them fit.
 
-        Decimals with which every number of the line would show as 0, though it is not, come last.
+        Decimals with which every number of the line would show as 0, though it is not, come last; fewer than two, or than the
+        line shows at least, are for want of room.
         """
-        numbers = [(float(value), self.sheet.widths[cell]) for _, cell, value in cells if not isinstance(value, str)]
+        alone = self.by_member(row)  # what is of a whole group has the room of all its columns
+        numbers = [
+            (
+                float(value),
+                sum(self.sheet.widths[each.column] for each in ([column] if alone else column.strip.columns)),
+            )
+            for column, _, value in cells
+            if not isinstance(value, str)
+        ]
 
         def back(wide: int) -> bool:  # a narrow cell has no arrow
             return row.back and wide >= look.CELL
@@ -287,7 +297,11 @@ class LineWriter(Claims):
             there = [number for number, _ in numbers if number != 0]
             return bool(there) and all(round(number, decimals) == 0 for number in there)
 
-        return tuple(sorted(filter(fits, choices), key=vanishes)) or (min(choices),)
+        found = sorted(filter(fits, choices), key=vanishes)
+        if self.page.grows or not found:
+            return tuple(found) or (min(choices),)
+        least = min(max(row.least, LEAST_DECIMALS[0]), max(found))
+        return tuple(decimals for decimals in found if decimals >= least)
 
     def write_line(self, line: Drawn) -> None:
         """Writes a line: sign, symbol with a link to its rows, numbers, words."""

@@ -16,6 +16,7 @@ class Series:
     over:   the block of the places along the horizontal axis; of words under bars.
     dots:   drawn as points instead of a line.
     words:  the block of the words beside the dots.
+    colour: one of `ROLES`, that of the model whose numbers they are; "" where they are nobody's.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Series:
     over: Block
     dots: bool = False
     words: Block | None = None
+    colour: str = ""
 
 
 @dataclass(frozen=True)
@@ -286,6 +288,7 @@ class PageRow:
     clipped:  a block that is 1 where the number is a constant: it is marked ✂.
     arrow:    an arrow points at the line from the panel on the left.
     result:   a line above it, and bold numbers; by default where it claims something.
+    least:    how many decimals it shows at least, where there is room.
     """
 
     block: str = ""
@@ -301,6 +304,7 @@ class PageRow:
     clipped: str = ""
     arrow: bool = False
     result: bool | None = None
+    least: int = 0
 
     @property
     def called(self) -> str:
@@ -378,6 +382,7 @@ class Columns:
     of: "counted": the members that count of the group that Walk shows; "peers": those of all groups of its family;
     "pair": those of the chosen (or, with `member` 0, the rejected) group of its pair; "members" of `axis`.
     most: how many of them are shown; of more, those around the chosen one. words: the block of what members are called.
+    ends: a block along an axis: of more members those up to the last where it is 1 as delivered; without it the first ones.
     """
 
     of: str
@@ -385,6 +390,7 @@ class Columns:
     member: int = 1
     most: int = 6
     words: str = ""
+    ends: str = ""
 
 
 @dataclass(frozen=True)

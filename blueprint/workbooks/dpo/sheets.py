@@ -326,7 +326,8 @@ def _logprobs(rows: Rows) -> Drawn:
              "rejected, policy": "rejected.logp"}  # fmt: skip
     chart = Chart(
         "Log-probs of both responses, before and now", "bars",
-        tuple(Series(says, rows[name], rows["pair.column"]) for says, name in names.items()),
+        tuple(Series(says, rows[name], rows["pair.column"], colour="grey" if name.endswith("_ref") else "orange")
+              for says, name in names.items()),
         Scale("pair"), Scale("log-prob of the response"),
         "Each colour beside its reference: which has risen, which has fallen? Long responses are less likely from the start; "
         "only the distance to the reference counts.",

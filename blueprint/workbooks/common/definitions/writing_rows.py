@@ -283,6 +283,10 @@ Given: TypeAlias = Block | Lined
 """What stands in a file, once for all libraries, or a row that was made."""
 
 
+HELD = "as a number: no gradient"
+"""What is said of a row behind which the way back ends."""
+
+
 class Ordered:
     """Writes rows by their names; `sections` has them by title. constant: those through which nothing flows back."""
 
@@ -320,9 +324,9 @@ class Ordered:
         return self.along(name, (), value)
 
     def held(self, name: str, of: Given) -> Lined:
-        """Repeats a row as numbers: nothing flows back through it."""
+        """Repeats a row as numbers: nothing flows back through it, a stop-gradient, and sg(…) says so in every equation."""
         block, lead = (of.block, of.lead) if isinstance(of, Lined) else (of, ())
-        made = link(self.use.prefix + name, block)
+        made = link(self.use.prefix + name, block, f"{block.symbol} {HELD}", f"sg({block.symbol})")
         self.here.append(made)
         self.constant.append(made)
         return Lined(made, lead)

@@ -26,6 +26,8 @@ PARTS = {
     6: ("policy", "value", "entropy", "KL", "ref. KL", "total"),
 }
 """Names below the bars, by how many there are."""
+POLICIES = ("blue", "grey", "orange")
+"""The colours of the old policy, of the reference and of the new policy, as everywhere."""
 WITHIN = "Bars have the positions at which a response could have tokens when the file was made."
 PARKED = "A ratio beyond an end of the picture is drawn at that end; a dot outside the response is parked at ρ = −1, out of sight."
 
@@ -179,7 +181,7 @@ def next_word_picture(policies: dict[str, Block], vocabulary: Block) -> Drawn:
     """Draws the probabilities of the next token at the position chosen on Walk."""
     chart = Chart(
         "Next token, at the position chosen on Walk", "bars",
-        tuple(Series(name, p, vocabulary) for name, p in policies.items()),
+        tuple(Series(name, p, vocabulary, colour=colour) for (name, p), colour in zip(policies.items(), POLICIES, strict=True)),
         Scale("token"), Scale("probability", 0),
         "How likely each next token is to the old policy, the reference and the new policy, at one position.",
         SHORT,
