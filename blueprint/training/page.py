@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.files import saved_whole
 from blueprint.training.run import Run
-from blueprint.training.summary_and_plot import LAST, beginning, endings_of, lines_of, panels_of
+from blueprint.training.summary_and_plot import LAST, beginning, endings_of, explained, lines_of, panels_of
 from blueprint.web.page import POLICY, as_script, asset
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def write_page(run: Run, path: Path, seed: int | None) -> None:
         beginning=beginning(run),
         endings=[each for each in ends if each.beta in shown],
         last=LAST,
+        explained=explained(run),
         iterations=run.iterations,
         data=as_script(_data(run, seed)),
     )

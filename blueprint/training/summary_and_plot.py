@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LAST = 10
 """Iterations over which the end of a run is averaged."""
+FIRST = 3
+"""Iterations over which its beginning is."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def endings_of(run: Run) -> list[Ending]:
         rows = run.tokens[-LAST:, of].reshape(-1, run.tokens.shape[-1])
         usual, count = Counter(map(run.text, rows)).most_common(1)[0]
         best = everything.best(beta) if everything and _maximises(run) else None
-        begins = float(np.mean(run.watched["gold"][:3, of]))
+        begins = float(np.mean(run.watched["gold"][:FIRST, of]))
         found.append(Ending(beta, begins, means["gold"], means["proxy"], means["kl"], best, usual, count / len(rows)))
     return found
 
@@ -96,10 +98,23 @@ def endings(run: Run) -> list[str]:
     return lines + ([f"… and {len(found) - 20} more KL coefficients"] if len(found) > 20 else [])
 
 
+def explained(run: Run) -> str:
+    """Says what the numbers of the table are means of, and why those of a run may lie above the best that is possible."""
+    last, first = min(LAST, run.iterations), min(FIRST, run.iterations)
+    many = last * run.numbers.update.responses * run.numbers.seeds
+    begins = f"Gold, from: the mean of the first {first} iterations, to: of the last {last}."
+    if not any(each.best for each in endings_of(run)):
+        return begins
+    return (
+        f"{begins} Reward and KL are means of {many:,} sampled responses, the best possible ones are exact means over all "
+        "responses: by chance of the sample a run may lie above the best, in reward and in reward − β·KL."
+    )
+
+
 def said(run: Run) -> str:
     """Says what a run came to: the models it began with, and for each KL coefficient what the last iterations are like."""
     many = f"{len(run.numbers.runs):,} runs of {run.iterations} iterations"
-    return "\n".join([many, beginning(run), "", *endings(run)])
+    return "\n".join([many, beginning(run), "", *endings(run), explained(run)])
 
 
 PANELS = {

@@ -346,7 +346,7 @@ def test_every_built_in_workbook_of_several_steps_shows_them() -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN, scope="module")
 def test_centred_texts_have_room_in_their_cells(name: str) -> None:
-    """GRPO's first column is that of signs, too narrow for ✂1.204: there the mark stands alone."""
+    """GRPO's first column is that of signs, too narrow for a number behind ✂: there the mark stands alone."""
     assert [*centred(saved(name)[1], ONE_PAGE)] == []
 
 

@@ -21,7 +21,7 @@ from blueprint.training.folder import Folder, RunError
 from blueprint.training.optimum import Everything
 from blueprint.training.run import Run, opened, trained
 from blueprint.training.run_toml import BUILT_IN, built_in_text, run_numbers, toml_of
-from blueprint.training.summary_and_plot import beginning, endings
+from blueprint.training.summary_and_plot import beginning, endings, explained
 
 SMALL = {"update.iterations": 25, "sft.steps": 20, "reward_model.steps": 20, "comparisons.pairs": 50}
 LAST = 40
@@ -88,7 +88,7 @@ def test_the_reward_model_looks_good(whole: Run) -> None:
 def test_the_page_shows_what_the_command_prints(whole: Run) -> None:
     page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
     shown = page.split("<!-- run -->\n")[1].split("<!-- /run -->")[0]
-    assert textwrap.dedent(shown).splitlines() == [beginning(whole), "", *endings(whole)]
+    assert textwrap.dedent(shown).splitlines() == [beginning(whole), "", *endings(whole), explained(whole)]
 
 
 def test_best_of_n_is_exact_and_its_kl_within_the_bound(everything: Everything) -> None:

@@ -440,7 +440,7 @@ class PagePainter(PanelWriter):
         claims = not self.layout.blueprint.blanks and any(line.row.equals for line in self.order)
         framed = [p.panel.model for p in self.panels for matrix in p.panel.matrices if matrix.framed]
         meanings = [
-            (f"keywritten {framed[0] if framed else 'none'}", "0.133", "what was written", framed),
+            (f"keywritten {framed[0] if framed else 'none'}", "0.5", "what was written", framed),
             ("keyline", "= 0.5", "result of lines above", True),
             (
                 "sign",
@@ -449,9 +449,9 @@ class PagePainter(PanelWriter):
                 any(line.row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL for line in self.order),
             ),
             ("sign", NEARLY, "last digit rounded", claims),
-            ("keycounts", "0.362", "the one that counts", any(line.row.fills for line in self.order)),
-            ("keyclipped", f"{SNIP}1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
-            ("keychosen", "very", "shown on Walk", self.layout.finder is not None),
+            ("keycounts", "0.5", "the one that counts", any(line.row.fills for line in self.order)),
+            ("keyclipped", f"{SNIP}0.5", "clipped: no gradient", any(line.row.clipped for line in self.order)),
+            ("keychosen", "gold", "shown on Walk", self.layout.finder is not None),
         ]
         shown = [each[:3] for each in meanings if each[3]]
         room = self.sheet.end - 4 - row

@@ -32,7 +32,7 @@ def test_the_curves_are_the_losses_of_pairs_with_those_margins() -> None:
     assert row("loss.sigmoid") == pytest.approx(np.interp(margin, grid, row("curve.smoothed")), abs=0.02)
     assert row("loss.unsure") == pytest.approx(np.interp(margin, grid, row("pull.sigmoid")), abs=0.02)
     assert row("loss.hinge") == pytest.approx(np.maximum(0, 1 - margin), rel=1e-12)
-    # (h − 1/2β)² · 4β², what the curve of IPO draws
+    # (h − 1/(2β))² · 4β², what the curve of IPO draws
     assert (4 * row("loss.ipo")) == pytest.approx((1 - 2 * margin) ** 2, rel=1e-12)
     assert row("curve.ipo") == pytest.approx((1 - 2 * grid) ** 2, rel=1e-12)
 

@@ -166,8 +166,9 @@ def _switch(made: Settings, key: str, setting: Setting, line: tuple[Block, Block
 def settings_sections(chosen: Settings) -> list[Section]:
     """Outlines the settings: numbers first, then switches with their alternatives."""
     how = Note(
-        "Type your own number into a cream cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
+        "Type your own number into a cream cell under “yours”; empty, the preset's is used. Formulas read “used” alone. "
+        "Σout: how far this setting and those above it lie outside “from” and “to”, added up; 0 is right."
     )
-    numbers = Section("Settings", (how, *map(Line, chosen.numbers)), (*COLUMNS, "from", "to", "outside, up to here"))
+    numbers = Section("Settings", (how, *map(Line, chosen.numbers)), (*COLUMNS, "from", "to", "Σout, so far"))
     switches = Section("Switches", tuple(map(Line, chosen.switches)), (*COLUMNS, "number", "one of"))
     return [numbers, switches] if chosen.switches else [numbers]
