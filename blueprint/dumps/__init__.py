@@ -5,6 +5,7 @@ from blueprint.dumps.batch import (
     ENGINE,
     OLDER,
     PLACE_KEYS,
+    SAYS_NOTHING,
     Dump,
     Minibatch,
     Moments,
@@ -15,6 +16,15 @@ from blueprint.dumps.batch import (
     run_fields,
     share_of,
     whole_number,
+)
+from blueprint.dumps.both_sides import (
+    SIDES,
+    check_axes,
+    check_even,
+    halves,
+    one_each,
+    true_or_false,
+    whole_numbers,
 )
 from blueprint.dumps.checks import rounding
 from blueprint.dumps.formats import (
@@ -27,6 +37,7 @@ from blueprint.dumps.formats import (
     metadata_of,
     open_raw,
     require,
+    said_shape,
     save,
 )
 from blueprint.dumps.metadata import mentioned
@@ -48,19 +59,14 @@ from blueprint.dumps.read import (
 )
 from blueprint.dumps.recognise import (
     METADATA,
-    SIDES,
     TENSOR,
     UNUSED,
     Names,
     Recognised,
-    check_axes,
-    check_even,
-    halves,
     names_in_metadata,
     pairs_in,
     recognise,
     single_responses,
-    true_or_false,
 )
 from blueprint.dumps.recognise import NAMES as PPO_NAMES
 from blueprint.dumps.shaping import Given
@@ -79,12 +85,13 @@ from blueprint.dumps.step_files import (
 )
 
 __all__ = [
-    "COUNTED_IN", "ENGINE", "METADATA", "OLDER", "PLACE_KEYS", "PPO_NAMES", "SCHEMA", "SIDES", "TENSOR", "UNUSED", "Array",
-    "Dump", "DumpKind", "Given", "Inspection", "Minibatch", "MinibatchError", "Moments", "Names", "Needs", "Place", "Raw",
-    "Recognised", "Share", "Understood", "algorithm_said", "catalogue_of", "check_axes", "check_even", "dump_kinds",
+    "COUNTED_IN", "ENGINE", "METADATA", "OLDER", "PLACE_KEYS", "PPO_NAMES", "SAYS_NOTHING", "SCHEMA", "SIDES", "TENSOR", "UNUSED",
+    "Array", "Dump", "DumpKind", "Given", "Inspection", "Minibatch", "MinibatchError", "Moments", "Names", "Needs", "Place",
+    "Raw", "Recognised", "Share", "Understood", "algorithm_said", "catalogue_of", "check_axes", "check_even", "dump_kinds",
     "first_pass", "forward_option", "halves", "head_of", "in_order", "inspect", "is_bundle", "is_foreign", "joined",
     "joined_pass", "key_of", "mentioned", "metadata_of", "minibatch_from", "minibatch_of", "missing_in", "names_in_metadata",
-    "naming", "not_understood", "number_said", "of_one_pass", "open_raw", "pairs_in", "preset_of_library", "preset_said",
-    "read_dump", "read_minibatch", "recognise", "require", "rounding", "rows_twice", "run_fields", "save", "share_of",
-    "single_responses", "together", "true_or_false", "understood", "unsaid", "whole_number", "whole_of",
+    "naming", "not_understood", "number_said", "of_one_pass", "one_each", "open_raw", "pairs_in", "preset_of_library",
+    "preset_said", "read_dump", "read_minibatch", "recognise", "require", "rounding", "rows_twice", "run_fields", "said_shape",
+    "save", "share_of", "single_responses", "together", "true_or_false", "understood", "unsaid", "whole_number", "whole_numbers",
+    "whole_of",
 ]  # fmt: skip

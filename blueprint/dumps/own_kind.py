@@ -46,6 +46,11 @@ class Understood:
         """The tensors of the file, by neutral name."""
         return {name: self.raw.tensors[own] for name, own in self.found.called.items()}
 
+    @property
+    def lengths(self) -> dict[str, Array]:
+        """Of the tensors that were lists of different lengths how long each is, by neutral name."""
+        return {name: self.raw.lengths[own] for name, own in self.found.called.items() if own in self.raw.lengths}
+
     def made(
         self,
         of: type[D],

@@ -121,7 +121,9 @@ def choose(dump: Dump, options: VerifyOptions = DEFAULT) -> Chosen:
     yours = dict(_override(known, each) for each in options.overrides)
     said = {plain(key): value for key, value in dump.hyperparameters.items() if plain(key) in known.settings}
     values = laid_over(found.values, said, yours)
-    why = "as asked" if options.preset else f"because the file says {dump.library or named}"
+    taken = named.startswith(str(dump.library)) and any(note.startswith("taken for ") for note in dump.notes)
+    why = f"because the file {'is taken for' if taken else 'says'} {dump.library or named}"
+    why = "as asked" if options.preset else why
     differs = [
         f"{written(known, key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
         f"{found.name}: {shown(found.values[key])})"

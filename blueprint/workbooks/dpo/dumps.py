@@ -6,7 +6,7 @@ TRL 1.16.0, trl/trainer/dpo_trainer.py, `_compute_loss`; 0.24.0, `dpo_loss`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,14 +29,19 @@ from blueprint.dumps import (
     mentioned,
     naming,
     number_said,
+    one_each,
     preset_of_library,
     preset_said,
+    recognise,
     require,
     rounding,
+    said_shape,
     single_responses,
     true_or_false,
     understood,
+    whole_numbers,
 )
+from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 
@@ -103,27 +108,49 @@ def laid_apart(
     Raises MinibatchError where sides are uneven or shapes disagree, a mask is missing, or log-probs cannot be.
     """
     found, names = dict[str, Array](), dict[str, str]()
+    _check_sides(arrays, called)
     for name, array in arrays.items():
         side, _, what = name.partition(".")
-        made = {name: array if what in ("mask", "text") else array.reshape(-1)}
         if name in STACKED:
-            made = halves(name, array, called[name])
-        elif what in OF_TOKENS and array.ndim == 2 and array.shape[1:] != (1,):
-            made = {f"{side}.{OF_TOKENS[what]}": np.nan_to_num(array)}
+            whole = whole_numbers(array, called[name], name in lengths) if name == "tokens" else array
+            made = halves(name, whole, called[name])
+        elif what in ("mask", "text"):
+            made = {name: array}
+        elif what in OF_TOKENS and _is_wide(array):
+            made = {f"{side}.{OF_TOKENS[what]}": array}
             if name in lengths:  # lists of different lengths bring their mask along
                 found.setdefault(f"{side}.mask", np.arange(array.shape[1]) < lengths[name][:, None])
+        else:
+            more = ", or [P, T], a row of tokens for each" if what in OF_TOKENS else ""
+            made = {name: one_each(array, called[name], f"[P], a number for each pair{more}")}
         found |= made
         names |= dict.fromkeys(made, called[name])
+    check_axes(found, names, STACKED)
     check_even(found, names)
     require(
         "chosen.logp" in found or "chosen.logprobs" in found,
         "log-probs of chosen and rejected responses are missing: chosen_logps and rejected_logps, or per_token_logps.",
     )
-    check_axes(found, names, STACKED)
     _widen(found)
-    _masked(found, names)
+    _masked(found, names, {called[name] for name in lengths})
     _check(found, names, above_zero)
     return found, names
+
+
+def _is_wide(array: Array) -> bool:
+    """Whether log-probs are those of tokens, [P, T]; one of each response may stand in a column."""
+    return array.ndim == 2 and array.shape[1:] != (1,)
+
+
+def _check_sides(arrays: Mapping[str, Array], called: Mapping[str, str]) -> None:
+    """Refuses log-probs of tokens on one side, and of whole responses on the other."""
+    for what in OF_TOKENS:
+        one, other = (f"{side}.{what}" for side in SIDES)
+        if one in arrays and other in arrays and _is_wide(arrays[one]) != _is_wide(arrays[other]):
+            shapes = [f"{called[each]} {said_shape(arrays[each].shape)}" for each in (one, other)]
+            require(
+                False, f"{' and '.join(shapes)} disagree: both sides need the same shape, [P], a number for each pair."
+            )
 
 
 def _widen(found: dict[str, Array]) -> None:
@@ -134,8 +161,11 @@ def _widen(found: dict[str, Array]) -> None:
             found[name] = np.pad(found[name], ((0, 0), (0, width - found[name].shape[1])))
 
 
-def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
-    """Makes masks true and false, in the columns of the log-probs: of whole texts, the first token has none."""
+def _masked(found: dict[str, Array], names: Mapping[str, str], ragged: Collection[str]) -> None:
+    """Makes masks true and false, in the columns of the log-probs: of whole texts, the first token has none.
+
+    ragged: what the file calls those that were lists of different lengths.
+    """
     if "chosen.logprobs" not in found:
         for name in [f"{side}.{what}" for side in SIDES for what in ("mask", "text")]:
             found.pop(name, None)
@@ -153,13 +183,15 @@ def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
         for what in ("mask", "text"):
             name = f"{side}.{what}"
             if name in found:
-                array = found[name][:, 1:] if found[name].shape[1] == width + 1 else found[name]
+                own = names.get(name, name)
+                array = true_or_false(found[name], own, own in ragged, _first_row(name, found, names))
+                array = array[:, 1:] if array.shape[1] == width + 1 else array
                 require(
                     array.shape[1] == width,
-                    f"{names.get(name, name)} has {array.shape[1]} columns and {names[f'{side}.logprobs']} {width}: "
+                    f"{own} has {counted(array.shape[1], 'column')} and {names[f'{side}.logprobs']} {width}: "
                     "they need the same, or one more.",
                 )
-                found[name] = true_or_false(array, names.get(name, name))
+                found[name] = array
     for name in [f"{side}.{what}" for side in SIDES for what in ("logprobs_ref", "log_squares")]:
         own = f"{name.partition('.')[0]}.logprobs"
         require(
@@ -168,19 +200,30 @@ def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
         )
 
 
+def _first_row(name: str, found: Mapping[str, Array], names: Mapping[str, str]) -> int:
+    """Returns in which row of a tensor of the file a side begins: rejected responses stand below chosen ones, or alone."""
+    side, _, what = name.partition(".")
+    one, other = (names.get(f"{each}.{what}") for each in SIDES)
+    return len(found[name]) if side == SIDES[1] and one == other else 0
+
+
 def _check(found: Mapping[str, Array], names: Mapping[str, str], above_zero: bool) -> None:
-    """Refuses log-probs above 0 by more than rounding, unless these are accepted, and what is no number, inside the mask."""
+    """Refuses, inside the mask, what is no finite number, and log-probs above 0 by more than rounding, unless they are accepted."""
     for name, array in found.items():
         side, _, what = name.partition(".")
-        if not what.startswith("logp"):
+        if not what.startswith("log"):
             continue
-        inside = found[f"{side}.mask"] if array.ndim == 2 else np.ones(array.shape, np.bool_)
-        most = np.finfo(np.float64).max if above_zero else rounding("float32") * max(1, array.shape[-1])
-        bad = inside & ~(np.nan_to_num(array, nan=np.inf, posinf=np.inf) <= most)
+        inside = found[f"{side}.mask"] if array.ndim > 1 else np.ones(array.shape, np.bool_)
+        most = np.inf if above_zero else rounding("float32") * max(1, array.shape[-1])
+        bad = inside & ~(np.isfinite(array) & (array <= most))
         if bad.any():
             at = tuple(np.argwhere(bad)[0].tolist())
+            first, most_said = _first_row(name, found, names), "" if above_zero else ", at most 0"
+            where = f"row {first + at[0]}, column {at[1]}" if array.ndim > 1 else f"pair {at[0]}"
+            meant = "the logarithm of a sum of squared probabilities" if what == "log_squares" else "a log-prob"
+            finite = ", a finite number" if not np.isfinite(array[at]) else ""
             raise MinibatchError(
-                f"{names.get(name, name)}, pair {at[0]}: found {array[at]:.6g}, expected a log-prob, at most 0."
+                f"{names.get(name, name)}, {where}: found {array[at]:.6g}, expected {meant}{finite}{most_said}."
             )
 
 
@@ -201,6 +244,11 @@ FORMS: Mapping[str, Mapping[str, str]] = {
     "sppo_hard": {"loss.form": "sppo"}, "aot_pair": {"loss.form": "aot_unpaired"},
 }  # fmt: skip
 """What a loss type is where it is not the form of the same name."""
+LOSS_TYPES = (
+    "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired", "apo_zero",
+    "apo_down", "discopop", "sft", "sigmoid_norm",
+)  # fmt: skip
+"""What TRL calls its losses."""
 DIVERGENCES = {"js_divergence": "js"}
 SMOOTHED = ("robust", "aot", "aot_unpaired")
 """Losses of TRL 1.16 that look at label_smoothing under our name; exo_pair does as ε_exo, the sigmoid not at all."""
@@ -225,6 +273,14 @@ def is_old(metadata: Mapping[str, Any]) -> bool:
     parts = str(metadata.get("version") or "").lstrip("v").split(".")[:2]
     numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
     return len(numbers) == 2 and numbers < [0, 29]
+
+
+def told(raw: Raw) -> Mapping[str, Any]:
+    """Returns the metadata, with the library that the names show where they say none."""
+    if raw.metadata.get("library"):
+        return raw.metadata
+    plain = replace(raw, metadata={key: each for key, each in raw.metadata.items() if key != "preset"})
+    return raw.metadata | {"library": recognise(plain, NAMES, dpo_presets).library}
 
 
 def settings_said(metadata: Mapping[str, Any]) -> Any:
@@ -257,9 +313,14 @@ def _of_trl(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _losses(said: Mapping[str, Any]) -> dict[str, float]:
     """Returns what each loss is multiplied by, by its name. Raises MinibatchError for names or weights that are none."""
     names, weights = said.get("loss_type"), said.get("loss_weights")
-    words = [names] if isinstance(names, str) else names or []
-    known = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    words = [names] if isinstance(names, str) else [] if names is None else names
+    known = (
+        isinstance(words, list) and (names is None or len(words) > 0) and all(isinstance(word, str) for word in words)
+    )
     require(known, f"loss_type: found {unquoted(str(names))}, expected names of losses.")
+    for word in words:
+        known = word in (*LOSS_TYPES, *FORMS, *DPO["loss.form"].words)
+        require(known, f"loss_type: found {unquoted(word)}, expected one of {', '.join(LOSS_TYPES)}.")
     shares = weights if words and weights is not None else [1.0] * len(words)
     known = isinstance(shares, list) and len(shares) == len(words) and all(map(_is_number, shares))
     require(known, f"loss_weights: found {unquoted(str(weights))}, expected a number for each of {', '.join(words)}.")
@@ -295,7 +356,8 @@ def _smoothing(form: str, said: Mapping[str, Any], old: bool) -> dict[str, Any]:
     """Returns what label_smoothing is to a loss."""
     if said.get("label_smoothing") is None or not (old or form in (*SMOOTHED, "exo")):
         return {}
-    smooth = number_in(said, "label_smoothing")
+    of_exo = form == "exo" and said["label_smoothing"] not in (0, "0", "0.0")
+    smooth = number_in(said, "label_smoothing", "loss.exo_eps" if of_exo else "loss.label_smoothing")
     return {"loss.exo_eps": smooth or EXO_LEAST} if form == "exo" else {"loss.label_smoothing": smooth}
 
 
@@ -303,9 +365,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
-def number_in(said: Mapping[str, Any], key: str) -> float:
-    """Returns a hyperparameter that is a number. Raises MinibatchError if it is none."""
-    return number_said(said[key], key)
+def number_in(said: Mapping[str, Any], key: str, setting: str) -> float:
+    """Returns a hyperparameter that is a number which may stand for a setting. Raises MinibatchError if it is none."""
+    found, known = number_said(said[key], key), DPO[setting]
+    expected = f"a number from {known.low:g} to {known.high:g}"
+    require(known.holds(found), f"{key}: found {found:g}, expected {expected}.")
+    return found
 
 
 def _besides(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
@@ -315,12 +380,12 @@ def _besides(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
         known = word in ("reverse_kl", "forward_kl", "js_divergence")
         found |= {"margin.divergence": DIVERGENCES.get(word, word)} if known else {"f_divergence_type": word}
     if said.get("ld_alpha") is not None:
-        found |= {"logp.ld": "policy" if old else "both", "logp.ld_alpha": number_in(said, "ld_alpha")}
+        found |= {"logp.ld": "policy" if old else "both", "logp.ld_alpha": number_in(said, "ld_alpha", "logp.ld_alpha")}
         found |= {"logp.ld_from": "row"} if old else {}
     if said.get("use_weighting") not in (None, False):
         found["loss.weight"] = "wpo_shifted" if old else "wpo"
     if old and said.get("rpo_alpha") is not None:
-        found["loss.nll_coef"] = number_in(said, "rpo_alpha")
+        found["loss.nll_coef"] = number_in(said, "rpo_alpha", "loss.nll_coef")
     if old and said.get("reference_free"):
         found |= {"reference.used": "off", "watch.rewards": "with_reference"}
     return found
@@ -351,15 +416,15 @@ def step_of(raw: Raw, path: Path) -> PairStep:
         MinibatchError: as `read_dump`; sides of different shapes, or log-probs of tokens without a mask.
     """
     with naming(path):
-        read = understood(raw, NAMES, dpo_presets, DPO, settings_said(raw.metadata))
+        metadata = told(raw)
+        read = understood(raw, NAMES, dpo_presets, DPO, settings_said(metadata))
         names = read.found.called
-        lengths = {name: raw.lengths[own] for name, own in names.items() if own in raw.lengths}
-        tensors, called = laid_apart(read.arrays, lengths, names, raw.above_zero)
+        tensors, called = laid_apart(read.arrays, read.lengths, names, raw.above_zero)
         notes = [*_accepted(tensors, called)] if raw.above_zero else []
-        preset = preset_said(raw.metadata, dpo_presets, _own_preset(raw.metadata, read.library))
+        preset = preset_said(raw.metadata, dpo_presets, _own_preset(metadata, read.library))
         terms = tuple(  # raises MinibatchError for one that is no loss
             (share, mentioned({"hyperparameters": own}, read.library, NAMES, DPO).settings)
-            for share, own in terms_said(raw.metadata)
+            for share, own in terms_said(metadata)
         )
         made = read.made(PairStep, path, tensors, called, notes, preset=preset, terms=terms)
         return replace(made, notes=(*made.notes, f"the loss is a sum: {made.mixture}")) if made.terms else made

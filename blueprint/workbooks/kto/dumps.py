@@ -1,6 +1,6 @@
 """Dumps of steps of KTO, whose responses are not in pairs: their names, and what must hold of them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,9 +16,11 @@ from blueprint.dumps import (
     Needs,
     Raw,
     naming,
+    one_each,
     preset_said,
     require,
     rounding,
+    said_shape,
     single_responses,
     true_or_false,
     understood,
@@ -93,13 +95,18 @@ def step_of(raw: Raw, path: Path) -> SingleResponses:
     with naming(path):
         read = understood(raw, NAMES, kto_presets, SETTINGS)
         called = read.found.called
-        tensors = _checked(read.arrays, called, raw.above_zero)
+        tensors = _checked(read.arrays, called, raw.above_zero, read.lengths)
         preset = preset_said(raw.metadata, kto_presets, "trl_1.16" if read.library == "trl" else None)
         return read.made(SingleResponses, path, tensors, called, preset=preset)
 
 
-def _checked(found: Mapping[str, Array], called: Mapping[str, str], above_zero: bool) -> dict[str, Array]:
-    """Returns the tensors, masks as true and false. Raises MinibatchError where something is missing or odd."""
+def _checked(
+    found: Mapping[str, Array], called: Mapping[str, str], above_zero: bool, ragged: Collection[str]
+) -> dict[str, Array]:
+    """Returns the tensors, masks as true and false; ragged: those that were lists of different lengths.
+
+    Raises MinibatchError where something is missing or odd.
+    """
     require("good" in found, "nothing says which responses are good: label, 1 on desirable ones.")
     for whole, one in OF_TOKENS.items():
         require(whole in found or one in found, f"log-probs of responses are missing: {whole}, [N], or {one}, [N, T].")
@@ -108,33 +115,45 @@ def _checked(found: Mapping[str, Array], called: Mapping[str, str], above_zero: 
         len(found.keys() & set(both)) != 1,
         "log-probs of responses to other prompts need both: KL_logps and ref_KL_logps.",
     )
-    count, tensors = len(found["good"]), dict[str, Array]()
+    _check_shapes(found, called)
+    tensors = dict(found)
+    for name in ("good", "mask"):
+        if name in found:
+            tensors[name] = true_or_false(found[name], called[name], name in ragged)
     tokens = [name for name in OF_TOKENS.values() if name in found]
-    require(
-        not tokens or "mask" in found,
-        "log-probs of tokens are there, and no mask: write completion_mask, 1 on responses.",
-    )
-    for name, array in found.items():
-        axes, shape = 2 if name in (*tokens, "mask") else 1, array.shape
-        require(
-            len(shape) == axes,
-            f"{called[name]}: found the shape {list(shape)}, expected {[count, *['T'] * (axes - 1)]}, one row for each label.",
-        )
-        tensors[name] = (
-            true_or_false(array.reshape(count, -1), called[name]).reshape(shape) if name in ("good", "mask") else array
-        )
     for name in tokens:
-        width = tensors[name].shape[1]
-        if tensors["mask"].shape[1] == width + 1:  # of the text, whose first token nothing predicts
-            tensors["mask"] = tensors["mask"][:, 1:]
+        one, width = tokens[0], found[tokens[0]].shape[1]
         require(
-            tensors["mask"].shape[1] == width,
-            f"{called['mask']} has {tensors['mask'].shape[1]} columns and {called[name]} {width}: they need the same, or one more.",
+            found[name].shape[1] == width,
+            f"{called[name]} has {counted(found[name].shape[1], 'column')} and {called[one]} {width}; they need the same.",
         )
+        columns = found["mask"].shape[1]
+        require(
+            columns in (width, width + 1),
+            f"{called['mask']} has {counted(columns, 'column')} and {called[one]} {width}: they need the same, or one more.",
+        )
+        tensors["mask"] = tensors["mask"][:, -width:]  # of the text, whose first token nothing predicts
     for name in ("logp", "logp_ref", *both, *tokens):
         if name in tensors:
             _log_probs(name, tensors, called, above_zero)
     return tensors
+
+
+def _check_shapes(found: Mapping[str, Array], called: Mapping[str, str]) -> None:
+    """Refuses what has not a row, or a number, for each label."""
+    count = len(one_each(found["good"], called["good"], "[N], 1 on desirable responses"))
+    require(count > 0, f"{called['good']} is empty: there is no response in the file.")
+    require(
+        "mask" in found or not found.keys() & {*OF_TOKENS.values()},
+        "log-probs of tokens are there, and no mask: write completion_mask, 1 on responses.",
+    )
+    for name, array in found.items():
+        wide = name in (*OF_TOKENS.values(), "mask")
+        axes, expected = (2, f"[{count}, T], a row") if wide else (1, f"[{count}], a number")
+        require(
+            array.ndim == axes and len(array) == count and array.shape[1:] != (0,),
+            f"{called[name]}: found the shape {said_shape(array.shape)}, expected {expected} for each entry of {called['good']}.",
+        )
 
 
 def _log_probs(name: str, tensors: Mapping[str, Array], called: Mapping[str, str], above_zero: bool) -> None:

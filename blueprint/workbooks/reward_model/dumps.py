@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,11 +24,13 @@ from blueprint.dumps import (
     halves,
     naming,
     number_said,
+    one_each,
     preset_said,
     require,
     true_or_false,
     understood,
     whole_number,
+    whole_numbers,
 )
 from blueprint.quoting import unquoted
 from blueprint.workbooks.reward_model.schema import MOST_RESPONSES, REWARD_MODEL, rm_presets
@@ -115,7 +117,7 @@ def step_of(raw: Raw, path: Path) -> ScoredPairs:
         hyperparameters = dict[str, Any](said) if isinstance(said, dict) else {}
         own = {key: each for key, each in hyperparameters.items() if key not in (CENTERED, PAD)}
         read = understood(raw, NAMES, rm_presets, REWARD_MODEL, own if isinstance(said, dict) else said)
-        tensors, called = _laid_apart(read.arrays, read.found.called)
+        tensors, called = _laid_apart(read.arrays, read.found.called, read.lengths)
         follows, notes = _follows(hyperparameters, tensors, read.library)
         preset = {"trl": "trl_1.16_rm"}.get(str(read.library), f"{read.library}_rm")
         return read.made(
@@ -131,23 +133,30 @@ def step_of(raw: Raw, path: Path) -> ScoredPairs:
         )
 
 
-def _laid_apart(arrays: Mapping[str, Array], called: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, str]]:
-    """Returns tensors of each side, and what the file calls them. Raises MinibatchError where something is missing or odd."""
+def _laid_apart(
+    arrays: Mapping[str, Array], called: Mapping[str, str], ragged: Collection[str]
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Returns tensors of each side, and what the file calls them; ragged: those that were lists of different lengths.
+
+    Raises MinibatchError where something is missing or odd.
+    """
     found, names = dict[str, Array](), dict[str, str]()
     for name, array in arrays.items():
-        made = halves(name, array, called[name]) if name in STACKED else {name: array.reshape(-1)}
+        whole = whole_numbers(array, called[name], name in ragged) if name == "tokens" else array
+        made = halves(name, whole, called[name]) if name in STACKED else {name: one_each(array, called[name])}
         found |= made
         names |= dict.fromkeys(made, called[name])
+    check_axes(found, names, STACKED)
     check_even(found, names)
     require("chosen.score" in found, "scores of both sides are missing: rewards_chosen and rewards_rejected, [P].")
-    check_axes(found, names, STACKED)
     for side in SIDES:
         wide = [name for name in (f"{side}.{what}" for what in STACKED) if name in found]
         for name in wide:
             says = f"{names[name]} and {names[wide[0]]} disagree; they need the same rows and columns."
             require(found[name].shape == found[wide[0]].shape, says)
         if (text := f"{side}.text") in wide:
-            found[text] = true_or_false(found[text], names[text])
+            first = len(found[text]) * (side == SIDES[1])
+            found[text] = true_or_false(found[text], names[text], "text" in ragged, first)
     for name in [each for each in found if each.rpartition(".")[2] in ("score", "margin")]:
         bad = np.flatnonzero(~np.isfinite(found[name]))
         where = f"{unquoted(names[name])}, pair {bad[0] if len(bad) else 0}"
@@ -163,7 +172,10 @@ def _follows(
         return {}, ()
     found: dict[str, float | str] = {"loss.margin": "typed" if "pair.margin" in tensors else "off"}
     if CENTERED in said:
-        found["center"] = number_said(said[CENTERED] or 0, CENTERED)
+        known, center = REWARD_MODEL["center"], number_said(said[CENTERED] or 0, CENTERED)
+        expected = f"a number from {known.low:g} to {known.high:g}"
+        require(known.holds(center), f"{CENTERED}: found {center:g}, expected {expected}.")
+        found["center"] = center
     pad = _pad(said)
     if pad is None or (end := _end(tensors, pad)) is None:
         return found, ()

@@ -1,6 +1,6 @@
 """Dumps of steps of fine-tuning from log-probs on: their names, which tokens count, and of how many the loss is a mean."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blueprint.dumps import (
+    SAYS_NOTHING,
     Array,
     Dump,
     DumpKind,
@@ -19,6 +20,7 @@ from blueprint.dumps import (
     algorithm_said,
     forward_option,
     naming,
+    number_said,
     preset_of_library,
     preset_said,
     require,
@@ -26,6 +28,7 @@ from blueprint.dumps import (
     true_or_false,
     understood,
 )
+from blueprint.quoting import unquoted
 from blueprint.workbooks.sft.schema import SFT, sft_presets
 
 
@@ -71,6 +74,8 @@ NEEDS: Needs = {
 ALGORITHMS = ("sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
 ITEMS = "num_items_in_batch"
 """What transformers calls the labels of all microbatches of an update."""
+MOST = {ITEMS: 10**12, "dp_size": 10**6}
+"""By count of the metadata the largest that there may be."""
 IGNORED = -100
 """The label of a position that has nothing to learn."""
 LOSSES = ("total_loss", "nll")
@@ -104,11 +109,12 @@ def step_of(raw: Raw, path: Path) -> FineTuned:
             said.get("packing"), bool
         ):  # TRL's: how texts share rows the mask says
             metadata["hyperparameters"] = {key: each for key, each in said.items() if key != "packing"}
+        _check_counts(metadata)
         if metadata.get(ITEMS) is not None:
             metadata["batch_num_tokens"] = metadata.pop(ITEMS)
         read = understood(replace(raw, metadata=metadata), NAMES, sft_presets, SFT)
         called = read.found.called
-        tensors = _checked(read.arrays, called, raw.above_zero)
+        tensors = _checked(read.arrays, called, raw.above_zero, read.lengths)
         own = preset_of_library(NAMES, read.library, "sft")
         return read.made(
             FineTuned,
@@ -121,12 +127,27 @@ def step_of(raw: Raw, path: Path) -> FineTuned:
         )
 
 
-def _checked(found: dict[str, Array], called: Mapping[str, str], above_zero: bool) -> dict[str, Array]:
-    """Returns the tensors with the mask of what counts. Raises MinibatchError where something is missing or odd."""
+def _check_counts(metadata: Mapping[str, Any]) -> None:
+    """Refuses counts of tokens and of ranks that are none, of transformers' own name and of verl's."""
+    for key, most in MOST.items():
+        if metadata.get(key) not in SAYS_NOTHING:
+            found = metadata[key]
+            says = f"metadata, {key}: found {unquoted(str(found))}, expected a whole number from 1 to {most:,}."
+            number = number_said(found, f"metadata, {key}")
+            require(number.is_integer() and 1 <= number <= most, says)
+
+
+def _checked(
+    found: dict[str, Array], called: Mapping[str, str], above_zero: bool, ragged: Collection[str]
+) -> dict[str, Array]:
+    """Returns the tensors with the mask of what counts; ragged: those that were lists of different lengths.
+
+    Raises MinibatchError where something is missing or odd.
+    """
     require("logprobs" in found, "log-probs of the tokens to be predicted are missing: logprobs, [B, T].")
     logprobs = np.asarray(found["logprobs"], np.float64)
     require(logprobs.ndim == 2, f"{called['logprobs']}: found {logprobs.ndim} axes, expected 2: texts, positions.")
-    counts = _counted(found, called, logprobs.shape)
+    counts = _counted(found, called, logprobs.shape, ragged)
     tensors = {"logprobs": logprobs, "mask": counts}
     for name in ("entropy", "text_loss", "row_index"):
         if name in found:
@@ -151,7 +172,9 @@ def _checked(found: dict[str, Array], called: Mapping[str, str], above_zero: boo
     return tensors
 
 
-def _counted(found: Mapping[str, Array], called: Mapping[str, str], shape: tuple[int, ...]) -> Array:
+def _counted(
+    found: Mapping[str, Array], called: Mapping[str, str], shape: tuple[int, ...], ragged: Collection[str]
+) -> Array:
     """Returns which tokens count, [B, T]: by the mask, else by labels, which with a column more are those before the shift."""
     if "mask" in found:
         require(
@@ -159,7 +182,7 @@ def _counted(found: Mapping[str, Array], called: Mapping[str, str], shape: tuple
             f"{called['mask']}: found the shape {list(found['mask'].shape)}, expected {list(shape)} as {called['logprobs']}: "
             "the mask of the tokens that are predicted, without the first one.",
         )
-        return true_or_false(found["mask"], called["mask"])
+        return true_or_false(found["mask"], called["mask"], "mask" in ragged)
     require(
         "labels" in found, "nothing says which tokens count: mask, 1 where they do, or labels, -100 where they do not."
     )

@@ -105,7 +105,7 @@ def test_the_loss_of_a_sum_is_the_sum_of_what_runs_with_one_loss_each_came_to(
         ({"loss_weights": 0.8}, "expected a number for each of sigmoid, bco_pair."),
         ({"loss_type": [1, 2]}, "loss_type: found [1, 2], expected names of losses."),
         ({"loss_type": 3}, "loss_type: found 3, expected names of losses."),
-        ({"loss_type": ["sigmoid", "warm"]}, "hyperparameter loss.form: found warm, expected one of sigmoid"),
+        ({"loss_type": ["sigmoid", "warm"]}, "loss_type: found warm, expected one of sigmoid, hinge, ipo, exo_pair"),
         ({"loss_type": ["exo_pair"], "loss_weights": None, "label_smoothing": "some"}, "label_smoothing: found some"),
         ({"ld_alpha": [0.5]}, "ld_alpha: found [0.5], expected a number."),
     ],
