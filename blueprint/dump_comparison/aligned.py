@@ -206,7 +206,10 @@ def _each_beside_itself(count: int) -> Array:
 
 
 def _called(dump: Dump) -> str:
-    names = {"rlhf_ppo": "a step of PPO", "grpo": "a step of GRPO", "dpo": "a step of DPO", "classic_ppo": "a rollout"}
+    names = {
+        "rlhf_ppo": "a step of PPO", "grpo": "a step of GRPO", "dpo": "a step of DPO", "classic_ppo": "a rollout",
+        "kto": "a step of KTO", "reward_model": "a step of a reward model", "sft": "a step of fine-tuning",
+    }  # fmt: skip
     return names.get(dump.kind, f"a dump of {dump.kind.replace('_', ' ')}")
 
 

@@ -131,7 +131,7 @@ class _Reading:
             for alias in matches:
                 converted = _converted(name, value, alias.row) if _applies(alias.row, hyperparameters) else None
                 if converted is not None:
-                    self._put(alias, name, _checked(known, alias.row.name, name, converted, self.table))
+                    self._put(alias, name, _checked(known, alias.row, name, converted, self.table))
 
     def read_logged(self, logs: Mapping[str, Any]) -> None:
         """Reads logged numbers."""
@@ -165,11 +165,11 @@ class _Reading:
             )
 
 
-def _checked(known: Mapping[str, Setting], key: str, name: str, value: float | str, table: str) -> float | str:
+def _checked(known: Mapping[str, Setting], row: Row, name: str, value: float | str, table: str) -> float | str:
     """Returns a value that may stand for a key of a numbers file. Raises MinibatchError if it may not."""
-    plain = key.removeprefix("ppo.")
+    plain = row.name.removeprefix("ppo.")
     setting, written = known[plain], plain if "." in plain else f"{table}.{plain}"
-    expected = f"one of {', '.join(setting.words)}"
+    expected = f"one of {', '.join(_words(setting, row, name))}"
     if not setting.words:
         value = OFF if setting.limit and says_off(value) else value
         expected = f"a number from {setting.low:g} to {'off' if setting.limit else f'{setting.high:g}'}"
@@ -178,6 +178,14 @@ def _checked(known: Mapping[str, Setting], key: str, name: str, value: float | s
     raise MinibatchError(
         f"hyperparameter {unquoted(name)}: found {unquoted(_text(value))}, expected {expected} ({written})."
     )
+
+
+def _words(setting: Setting, row: Row, name: str) -> Iterator[str]:
+    """Yields the words that a file may say under a name: under that of a library its own ones, where the table tells them."""
+    own = {word: means for word, means in row.words.items() if means in setting.words}
+    own = {} if dotted(name) == row.name or "." in name else own
+    yield from own
+    yield from (word for word in setting.words if word not in own.values())
 
 
 def _applies(row: Row, hyperparameters: Mapping[str, Any]) -> bool:

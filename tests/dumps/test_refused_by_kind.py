@@ -4,17 +4,20 @@ names the file's own tensor or setting, what was found and what is expected; and
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="verify needs torch")
 
 from safetensors import safe_open
 
+from blueprint.cli import main
 from blueprint.dumps import MinibatchError, inspect, read_dump
 from blueprint.verifying import VerifyOptions, verify_step
 from tests.dumps.batches import raw_npz
@@ -184,3 +187,45 @@ def test_what_is_taken_for_trl_is_read_as_trl(name: str, tmp_path: Path) -> None
 def test_what_says_kto_is_kto_without_its_labels(name: str, tmp_path: Path) -> None:
     with pytest.raises(MinibatchError, match="nothing says which responses are good: label"):
         read_dump(changed(tmp_path, name, {"label": None}))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"completion_only_loss": "zzz"}, "completion_only_loss: found zzz, expected one of true, false (sft.region)"),
+        ({"loss_type": "zzz"}, "hyperparameter loss_type: found zzz, expected one of nll, dft (loss.dft)"),
+        ({"loss.dft": "zzz"}, "hyperparameter loss.dft: found zzz, expected one of off, on (loss.dft)"),
+    ],
+)  # fmt: skip
+def test_what_is_expected_of_a_library_s_setting_are_its_own_words(
+    said: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    with pytest.raises(MinibatchError, match=re.escape(expected)):
+        read_dump(changed(tmp_path, "sft", hyperparameters=said))
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [("rm", "attention_mask"), ("rm_pad", "attention_mask"), ("rm_pad", "input_ids")],
+)  # fmt: skip
+def test_without_what_tells_where_scores_are_read_these_are_not_compared(
+    name: str, tensor: str, tmp_path: Path
+) -> None:
+    (part,) = verify_step([changed(tmp_path, name, {tensor: None})], VerifyOptions(causes=False)).parts
+    assert part.verdict.first is None
+    assert part.verdict.uncompared == dict.fromkeys(("rewards_chosen", "rewards_rejected"), tensor)
+    assert len(part.verdict.lines) == 6
+    assert "at which position scores are read, nothing tells" in part.verdict.replayed.batch.head
+
+
+def test_a_file_without_margins_is_said_to_have_none(tmp_path: Path) -> None:
+    of_margins = "no margin is there, and the loss is computed without one"
+    assert of_margins in read_dump(changed(tmp_path, "rm", {"margin": None})).head
+    assert of_margins not in read_dump(changed(tmp_path, "rm")).head
+
+
+def test_kinds_that_cannot_be_compared_are_called_what_they_are(tmp_path: Path) -> None:
+    files = [changed(tmp_path, "kto").rename(tmp_path / "kto.npz"), changed(tmp_path, "rm").rename(tmp_path / "rm.npz")]
+    found = CliRunner().invoke(main, ["compare", *map(str, files)])
+    said = f"{files[0]} is a step of KTO and {files[1]} a step of a reward model: compare two dumps of the same kind."
+    assert said in found.output

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,6 +33,7 @@ from blueprint.dumps import (
     whole_number,
     whole_numbers,
 )
+from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 from blueprint.workbooks.reward_model.schema import MOST_RESPONSES, REWARD_MODEL, rm_presets
 
@@ -45,10 +47,14 @@ class ScoredPairs(Dump):
         `pair.margin`, `loss.pair` ([P]).
     forward_dtype: in which dtype the model computed, as the file says, else None.
     end: the token that ends texts: the pad, where some text ends in it, else that of most texts; None where no tokens are known.
+    by_pad: whether only tokens tell where scores are read: whether the pad, which the file says, ends texts, too.
+    unread: whether scores of all positions were there, and nothing that tells which of them is that of the response.
     """
 
     forward_dtype: str | None = None
     end: int | None = None
+    by_pad: bool = False
+    unread: bool = False
 
     kind: ClassVar[str] = "reward_model"
 
@@ -68,10 +74,31 @@ class ScoredPairs(Dump):
     @property
     def head(self) -> str:
         """Says how many pairs there are."""
-        known = (
-            "" if "chosen.position_scores" in self.tensors else "; of the scores of other positions nothing is known"
+        nothing = "of the scores of other positions nothing is known"
+        nothing = "at which position scores are read, nothing tells" if self.unread else nothing
+        known = "" if "chosen.position_scores" in self.tensors else f"; {nothing}"
+        more = WITHOUT_MARGIN if (self.library or "").lower() == "trl" and "pair.margin" not in self.tensors else ""
+        return (
+            f"A step of a reward model: {counted(self.pairs, 'pair')} of a chosen and a rejected response{known}{more}."
         )
-        return f"A step of a reward model: {self.pairs} pair{'s' * (self.pairs > 1)} of a chosen and a rejected response{known}."
+
+    @cached_property
+    def without_positions(self) -> ScoredPairs:
+        """The same with the scores of the responses alone."""
+        wide = [f"{side}.position_scores" for side in SIDES]
+        return replace(
+            self, tensors={name: each for name, each in self.tensors.items() if name not in wide}, unread=True
+        )
+
+    def place_lacks(self, read: float | str) -> str:
+        """Says what is not there that tells at which position scores are read; "" where nothing lacks.
+
+        read: after which token, as settings have it; TRL reads the last token that is no pad.
+        """
+        if "chosen.position_scores" not in self.tensors or read == "last_column":
+            return ""
+        mask = ["attention_mask"] * ("chosen.text" not in self.tensors)
+        return " and ".join([*mask, *["input_ids"] * (self.by_pad and read == "last_token")])
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -88,6 +115,7 @@ MOST_PAIRS = MOST_RESPONSES // 2
 BEFORE_END = (
     "the pad is the token that ends the texts: transformers takes the end for a pad, and reads the score in front of it"
 )
+WITHOUT_MARGIN = "; no margin is there, and the loss is computed without one"
 PADS_COUNT = "the mask is 1 on pads: transformers reads the score at the last token that is none, and so does this"
 
 
@@ -130,6 +158,7 @@ def step_of(raw: Raw, path: Path) -> ScoredPairs:
             hyperparameters={**follows, **read.named.settings},
             forward_dtype=forward_option(raw.metadata, "forward_dtype"),
             end=_end(tensors, _pad(hyperparameters)),
+            by_pad=read.library == "trl" and _pad(hyperparameters) is not None and "chosen.tokens" not in tensors,
         )
 
 

@@ -88,10 +88,12 @@ def recompute(
     given: results of the file that stand in place of computed ones. sized: whether it is asked how far rounding may move what
     comes out. read_before: scores as they were read before, by file and place.
     """
-    found = Again(batch, settings)
+    lacks = batch.place_lacks(settings["score.read"])
+    batch = batch.without_positions if lacks else batch
+    found = Again(batch, settings, lacks=dict.fromkeys(SCORES, lacks) if lacks else {})
     use, count = dict(settings), batch.pairs
     if settings["loss.form"] == AT_EVERY and (without := lacking(batch)):
-        found.lacks = dict.fromkeys(LOSSES, without)
+        found.lacks |= dict.fromkeys(LOSSES, without)
         use["loss.form"] = "logsigmoid"
     if settings["loss.form"] == OF_RANKINGS:  # of two responses it is −log σ of their difference
         use |= {"loss.form": "logsigmoid", "loss.margin": "off"}
