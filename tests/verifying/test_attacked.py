@@ -82,7 +82,7 @@ REFUSED: list[tuple[str, str, Callable[[Tensors, dict[str, str]], object], str]]
     ("import", "dpo", _filled("completion_mask", 0), "has no token in any of the responses there: a workbook needs one"),
     ("import", "dpo", _filled("completion_mask", 7), "completion_mask: found 7 in row 0, column 0; a mask is 0 or 1."),
     ("verify", "dpo", _as("ref_per_token_logps", np.bool_), "ref_per_token_logps: found true and false, expected numbers."),
-    ("verify", "dpo", _shaped("per_token_logps", 8, 2, 5), "per_token_logps: found 3 axes, expected 2: rows of responses, columns"),
+    ("verify", "dpo", _shaped("per_token_logps", 8, 2, 5), "per_token_logps: found the shape [8, 2, 5], expected [2P, T]: a row"),
     ("verify", "dpo", _without("per_token_logps"), "log-probs of tokens are there of the reference alone: write those"),
     ("verify", "weighted dpo", _shaped("log_sum_sq_probs", -1, 2), "need the same"),
     ("verify", "reward", _filled("attention_mask", 7), "attention_mask: found 7 in row 0, column 0; a mask is 0 or 1."),
