@@ -131,7 +131,7 @@ class _Reading:
             for alias in matches:
                 converted = _converted(name, value, alias.row) if _applies(alias.row, hyperparameters) else None
                 if converted is not None:
-                    self._put(alias, name, _checked(known, alias.row, name, converted, self.table))
+                    self._put(alias, name, _checked(known, alias.row, (name, value), converted, self.table))
 
     def read_logged(self, logs: Mapping[str, Any]) -> None:
         """Reads logged numbers."""
@@ -165,8 +165,14 @@ class _Reading:
             )
 
 
-def _checked(known: Mapping[str, Setting], row: Row, name: str, value: float | str, table: str) -> float | str:
-    """Returns a value that may stand for a key of a numbers file. Raises MinibatchError if it may not."""
+def _checked(
+    known: Mapping[str, Setting], row: Row, said: tuple[str, Any], value: float | str, table: str
+) -> float | str:
+    """Returns a value that may stand for a key of a numbers file; said: what the file has, a name and a value.
+
+    Raises MinibatchError if it may not.
+    """
+    name, found = said
     plain = row.name.removeprefix("ppo.")
     setting, written = known[plain], plain if "." in plain else f"{table}.{plain}"
     expected = f"one of {', '.join(_words(setting, row, name))}"
@@ -176,7 +182,7 @@ def _checked(known: Mapping[str, Setting], row: Row, name: str, value: float | s
     if value in setting.words or (not setting.words and isinstance(value, float) and setting.holds(value)):
         return value
     raise MinibatchError(
-        f"hyperparameter {unquoted(name)}: found {unquoted(_text(value))}, expected {expected} ({written})."
+        f"hyperparameter {unquoted(name)}: found {unquoted(_text(found))}, expected {expected} ({written})."
     )
 
 

@@ -194,10 +194,9 @@ def _masked(found: dict[str, Array], names: Mapping[str, str], ragged: Collectio
                 found[name] = array
     for name in [f"{side}.{what}" for side in SIDES for what in ("logprobs_ref", "log_squares")]:
         own = f"{name.partition('.')[0]}.logprobs"
-        require(
-            name not in found or found[name].shape == found[own].shape,
-            f"{names.get(name, name)} and {names[own]} disagree; they need the same rows and columns.",
-        )
+        width, columns = found[own].shape[1], found.get(name, found[own]).shape[1]
+        says = f"{names.get(name, name)} has {counted(columns, 'column')} and {names[own]} {width}; they need the same."
+        require(columns == width, says)
 
 
 def _first_row(name: str, found: Mapping[str, Array], names: Mapping[str, str]) -> int:
@@ -373,6 +372,14 @@ def number_in(said: Mapping[str, Any], key: str, setting: str) -> float:
     return found
 
 
+def _is_on(said: Mapping[str, Any], key: str) -> bool:
+    """Returns a hyperparameter that is true or false, also as a text. Raises MinibatchError if it is neither."""
+    found, words = said.get(key), {"true": True, "1": True, "false": False, "0": False, "none": False, "": False}
+    word = str(found).lower()
+    require(word in words, f"{key}: found {unquoted(str(found))}, expected true or false.")
+    return words[word]
+
+
 def _besides(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
     """Returns the divergence, and weights of tokens and pairs; before 0.29 also a loss without reference, and an NLL."""
     found = dict[str, Any]()
@@ -382,11 +389,11 @@ def _besides(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
     if said.get("ld_alpha") is not None:
         found |= {"logp.ld": "policy" if old else "both", "logp.ld_alpha": number_in(said, "ld_alpha", "logp.ld_alpha")}
         found |= {"logp.ld_from": "row"} if old else {}
-    if said.get("use_weighting") not in (None, False):
+    if _is_on(said, "use_weighting"):
         found["loss.weight"] = "wpo_shifted" if old else "wpo"
     if old and said.get("rpo_alpha") is not None:
         found["loss.nll_coef"] = number_in(said, "rpo_alpha", "loss.nll_coef")
-    if old and said.get("reference_free"):
+    if old and _is_on(said, "reference_free"):
         found |= {"reference.used": "off", "watch.rewards": "with_reference"}
     return found
 

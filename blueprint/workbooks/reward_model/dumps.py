@@ -181,16 +181,29 @@ def _laid_apart(
     for side in SIDES:
         wide = [name for name in (f"{side}.{what}" for what in STACKED) if name in found]
         for name in wide:
-            says = f"{names[name]} and {names[wide[0]]} disagree; they need the same rows and columns."
-            require(found[name].shape == found[wide[0]].shape, says)
+            columns, others = found[name].shape[1], found[wide[0]].shape[1]
+            says = f"{names[name]} has {counted(columns, 'column')} and {names[wide[0]]} {others}; they need the same."
+            require(columns == others, says)
         if (text := f"{side}.text") in wide:
             first = len(found[text]) * (side == SIDES[1])
             found[text] = true_or_false(found[text], names[text], "text" in ragged, first)
+    _check_positions(found, names)
     for name in [each for each in found if each.rpartition(".")[2] in ("score", "margin")]:
         bad = np.flatnonzero(~np.isfinite(found[name]))
         where = f"{unquoted(names[name])}, pair {bad[0] if len(bad) else 0}"
         require(not len(bad), f"{where}: found no finite number; find out where it comes from first.")
     return found, names
+
+
+def _check_positions(found: Mapping[str, Array], names: Mapping[str, str]) -> None:
+    """Refuses scores of positions that are no finite number where the text stands. Raises MinibatchError."""
+    for name, text in [(f"{side}.position_scores", f"{side}.text") for side in SIDES]:
+        if name in found and text in found:
+            odd = np.argwhere(found[text] & ~np.isfinite(found[name]))
+            row, column = odd[0].tolist() if len(odd) else (0, 0)
+            row += len(found[name]) * name.startswith(SIDES[1])
+            where = f"{unquoted(names[name])}: found no finite number in row {row}, column {column}"
+            require(not len(odd), f"{where}, where a token of the text stands.")
 
 
 def _follows(

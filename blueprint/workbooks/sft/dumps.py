@@ -24,6 +24,7 @@ from blueprint.dumps import (
     preset_of_library,
     preset_said,
     require,
+    said_shape,
     share_of,
     true_or_false,
     understood,
@@ -146,7 +147,10 @@ def _checked(
     """
     require("logprobs" in found, "log-probs of the tokens to be predicted are missing: logprobs, [B, T].")
     logprobs = np.asarray(found["logprobs"], np.float64)
-    require(logprobs.ndim == 2, f"{called['logprobs']}: found {logprobs.ndim} axes, expected 2: texts, positions.")
+    require(
+        logprobs.ndim == 2,
+        f"{called['logprobs']}: found the shape {said_shape(logprobs.shape)}, expected [B, T]: texts, positions.",
+    )
     counts = _counted(found, called, logprobs.shape, ragged)
     tensors = {"logprobs": logprobs, "mask": counts}
     for name in ("entropy", "text_loss", "row_index"):
