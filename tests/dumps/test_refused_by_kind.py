@@ -235,3 +235,19 @@ def test_kinds_that_cannot_be_compared_are_called_what_they_are(tmp_path: Path) 
     found = CliRunner().invoke(main, ["compare", *map(str, files)])
     said = f"{files[0]} is a step of KTO and {files[1]} a step of a reward model: compare two dumps of the same kind."
     assert said in found.output
+
+
+LISTS: dict[str, list[dict[str, Any]]] = {
+    "kto": [{"label": 1, "per_token_logps": [-1.0, -2.0], "ref_per_token_logps": [-1.0, -2.5], "completion_mask": [1.0, 1.0]},
+            {"label": 0, "per_token_logps": [-1.0], "ref_per_token_logps": [-1.0], "completion_mask": [1.0]}],
+    "sft": [{"logprobs": [-1.0, -2.0], "mask": [1.0, 1.0]}, {"logprobs": [-1.0], "mask": [1.0]}],
+    "dpo": [{"per_token_logps": [-1.0, -2.0], "completion_mask": [1.0, 1.0], "input_ids": [1.0, 2.0]},
+            {"per_token_logps": [-1.0], "completion_mask": [1.0], "input_ids": [3.0]}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_behind_the_end_of_a_list_a_mask_may_hold_nothing(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "lists.jsonl"
+    path.write_text("\n".join(map(json.dumps, [{"metadata": {"algorithm": name}}, *LISTS[name]])), encoding="utf-8")
+    assert read_dump(path).mask.tolist() == [[True, True], [True, False]]
