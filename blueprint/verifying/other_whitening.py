@@ -119,7 +119,7 @@ def _whitened_or_centred(
         yield f"divided by its deviation over all{of_n}", Op("div", (value, spread))
         for eps in small or ():
             yield f"whitened over all{of_n}, with {eps.name}", Op("div", (of.off, Op("add", (spread, Ref(eps, ())))))
-    if mask is not None and small is not None:
+    if mask is not None:
         every = _moments(row, own, None, row.axes)
         yield "taken less its mean over all, pads too", every.off
         for of_n, spread in every.spread.items():

@@ -11,6 +11,8 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 from blueprint.language import text, typed
 from blueprint.verifying import Kept, VerifyOptions, choose, definitions, of_equations, read_dumps
 from blueprint.verifying.constant_rows import constant_rows, source, without_constants, without_ones
+from blueprint.verifying.definitions import Definitions
+from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS as CLASSIC
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
 from blueprint.workbooks.dpo.verifying.verify import KIND as PAIRS
@@ -21,6 +23,7 @@ from blueprint.workbooks.grpo.verifying.verify import trial_of
 from blueprint.workbooks.reward_model.schema import rm_presets
 from blueprint.workbooks.reward_model.verifying import KIND as SCORES
 from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS as REWARD_MODEL
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS as PPO
 from tests.hooks.test_planted import REAL
 from tests.verifying.mutants import KINDS, named, placed
 
@@ -28,6 +31,7 @@ SUMS = ("policy.sum", "reference.sum")
 OF_PAIRS = {"trl_dpo": PAIRS, "trl_reward": SCORES}
 RANKED = dict(rm_presets().preset("default").values)
 NOT_IN_FILES = {"text.there", "pair.of_ranking"}
+OF_KINDS = {"ppo": PPO, "classic": CLASSIC, "grpo": GROUPS, "dpo": DPO, "rewards": REWARD_MODEL}
 
 
 def test_rows_that_are_known_are_not_changed() -> None:
@@ -174,3 +178,10 @@ def test_one_change_is_said_once(made: str, plain: str) -> None:
     x = typed("x")[()]
     forms = {"x·1": x * 1, "x / 1": x / 1, "0 + x": 0 + x, "x − (−x)": x - -x, "x·2": x * 2}
     assert text(without_ones(forms[made])) == plain
+
+
+@pytest.mark.parametrize("of", OF_KINDS.values(), ids=OF_KINDS)
+def test_rows_stand_in_the_same_order_whenever_they_are_made(of: Definitions) -> None:
+    """Of many rows only the first are tried for others: a cause must not depend on where blocks lie in memory."""
+    once, again = ([*replace(of, typed=dict(of.typed)).live] for _ in range(2))
+    assert once == again

@@ -147,14 +147,13 @@ def several(rows: Rows, *names: str) -> tuple[Block, ...]:
     return tuple(rows[name] for name in names)
 
 
-def behind(results: Iterable[Block]) -> set[Block]:
-    """Finds every block that these are made of, and these themselves."""
-    found, ahead = set(), list(results)
-    while ahead:
-        block = ahead.pop()
-        if block not in found:
-            found.add(block)
-            ahead += [need.read for need in needs(block)]
+def behind(results: Iterable[Block]) -> dict[Block, None]:
+    """Finds every block that these are made of, and these themselves, the nearest first: always in the same order."""
+    found = dict.fromkeys(results)
+    for block in (ahead := [*found]):
+        new = dict.fromkeys(need.read for need in needs(block) if need.read not in found)
+        ahead += new
+        found |= new
     return found
 
 

@@ -103,7 +103,8 @@ def derived(given: Rows, use: Choices) -> Rows:
     out = loss(rows, use)
     shares = (*out.total.of_words, out.total.share) if out.total.share is not None else ()
     results = (made.used, out.total.total, *out.total.adds, *shares, *by_name(metrics_of(out, use)).values())
-    return {row.name: row for row in behind(results) if row.name not in LIVE}
+    # what others are made of comes first, as tensors that a trainer holds do; of many rows only some are tried for others
+    return {row.name: row for row in reversed(behind(results)) if row.name not in LIVE}
 
 
 def _decided(key: str, switch: Switch | Fixed) -> Switch:
