@@ -231,7 +231,8 @@ def _coefficients(between: Between) -> list[Ref]:
     """Returns the settings that what is wanted is made of, and by which something may be multiplied: no limit, and no ε."""
     of, settings, equations = between.of, between.settings, between.equations
     there = equations.made_of(tuple(each for each in between.wanted if each in equations.rows))
-    read = dict.fromkeys(read for name in there for read in equations.reads(equations.rows[name]) if is_setting(read))
+    rows = (row for name, row in equations.rows.items() if name in there)  # in one order, always
+    read = dict.fromkeys(read for row in rows for read in equations.reads(row) if is_setting(read))
     return [
         Ref(block, ()) for block in read if block.name in settings and _scales(of, block.name, settings[block.name])
     ]
