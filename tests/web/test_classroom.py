@@ -75,7 +75,9 @@ def test_hidden_numbers_leave_settings_alone(shown: Shown, numbers: str) -> None
     page.evaluate(f"type({own}, 0, 0.7); setHidden(true)")
     told = page.evaluate(NUMBERS)
     assert [
-        each for each in told if not any(word in each for word in ("×", "…", "± 0.2", "end: 0", "> 0", "> 1", "f = 0.5"))
+        each
+        for each in told
+        if not any(word in each for word in ("×", "…", "± 0.2", "end: 0", "> 0", "> 1", "f = 0.5"))
     ] == []
     assert page.locator("#overview td.counts").count() == 0
     assert [each for each in page.locator("#overview td.told").all_inner_texts() if "(A" in each] in ([], ["(A−?) / ?"])
