@@ -7,6 +7,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 from html import escape
+from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -135,6 +136,7 @@ def as_script(data: object) -> str:
     return packed.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+@cache
 def asset(name: str) -> str:
     """Returns a text of this room, without the indents, blanks and comments that only its reader needs."""
     text = files("blueprint.web").joinpath("assets", name).read_text(encoding="utf-8")
