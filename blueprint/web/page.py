@@ -6,8 +6,8 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterator
-from html import escape
 from functools import cache
+from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
