@@ -68,6 +68,22 @@ def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axi
             yield f"{' and '.join(found)} are {says}", changes
 
 
+def read_along_others(
+    equations: Equations, row: Block, expr: Expr, counts: Mapping[str, Axis]
+) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation of a row with each row along one axis that it reads taken along another one, or of all; and how."""
+    for part in dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref)):
+        if len(part.axes) != 1 or len(part.definitions) != 1:
+            continue
+        for across in _summed(part, part.axes[0]):
+            laid = _Laid(part.axes[0], across, counts)
+            for over, of in (((across,), f"of each {across.meaning}"), ((), "of all")):
+                other = laid.out(part, over) if {*part.axes, *over} <= {*row.axes} else None
+                for ending, change in _taken(part, across, other, counts, False) if other is not None else ():
+                    says = f"{part.name} is taken {of}, not of each {part.axes[0].meaning}{ending}"
+                    yield says, change(expr, Names(equations.rows, {}))
+
+
 def _taken_along(
     equations: Equations, readers: list[str], row: Block, across: Axis, counts: Mapping[str, Axis]
 ) -> Iterator[tuple[str, str, str, dict[str, Change]]]:

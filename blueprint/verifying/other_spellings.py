@@ -1,12 +1,14 @@
 """Causes that are a change of one part of an equation as libraries spell it, where the definitions have it in several rows."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from blueprint.language import Constant, Expr, Op, Position, Ref, equal, text
 from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.definitions import Definitions
 from blueprint.verifying.equations import SIDES, every_change, to, within
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.other_axes import read_along_others
 
 
 def spelled(
@@ -23,7 +25,8 @@ def spelled(
     """
     equations = of.under(settings)
     side, own = (equations.rows[of.side] if of.side else None), equations.rows[name].definitions[0].expr
-    for says, made in every_change(equations, name, (wanted,), expr, of.masks, side):
+    along = read_along_others(equations, equations.rows[name], expr, of.counts)
+    for says, made in chain(every_change(equations, name, (wanted,), expr, of.masks, side), along):
         whole = Try(f"another equation of {name}, as libraries spell it ({text(expr)}): {within(says)}", settings,
                     {"equations": {name: to(own, made), **beside}})  # fmt: skip
         yield whole
