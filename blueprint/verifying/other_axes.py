@@ -176,7 +176,7 @@ def _along_one(equations: Equations, way: list[str], counts: Mapping[str, Axis])
             other, rows = laid.out(row), laid.rows
             readers = _readers(equations, way, row)
             there = [each for each in readers if along in equations.rows[each].axes]
-            if other is row:
+            if other is row or laid.summed < 2:
                 continue
             total = Reduce("sum", (along,), Ref(other, (Position(along),)))
             of_all = another_row(row, (), Op("div", (total, Count("size", along))))
@@ -293,10 +293,14 @@ class _Laid:
 
 
 class _Divided:
-    """Lays numbers that sum along two axes out along one, with all rows that are made of them. rows: by row what it is then."""
+    """Lays numbers that sum along two axes out along one, with all rows that are made of them.
+
+    rows: by row what it is then. summed: how many sums and sizes are others: of one alone a number is no mean.
+    """
 
     def __init__(self, along: Axis, across: Axis, counts: Mapping[str, Axis]):
         self.along, self.across, self.counts, self.rows = along, across, counts, dict[Block, Block]()
+        self.summed = 0
 
     def out(self, block: Block) -> Block:
         """Returns a row with another one for each number that it is made of; itself where it is made of none."""
@@ -305,7 +309,7 @@ class _Divided:
         expr = block.definitions[0].expr
         number = not block.axes
         sums = number and any(isinstance(node, Reduce) and self._sums(node) for node in walk(expr))
-        if not number and not {self.along, self.across} <= {*block.axes}:
+        if not number and self.along not in block.axes:
             return block
         read = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref))
         if sums or any(self.out(each) is not each for each in read if each is not block):
@@ -319,9 +323,11 @@ class _Divided:
         match expr:
             case Reduce(name, axes, body) if number is not None and self._sums(expr):
                 inner = self._expr(body, number)
+                self.summed += 1
                 return inner if axes == (self.along,) else Reduce(name, (self.across,), inner)
             case Ref(block):
                 if number is not None and block.name in self.counts:
+                    self.summed += 1
                     return Constant(1) if self.counts[block.name] is self.along else Count("size", self.across)
                 made = self.out(block)
                 return expr if made is block else Ref(made, tuple(map(Position, made.axes)))

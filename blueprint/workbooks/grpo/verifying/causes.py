@@ -31,6 +31,7 @@ from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, wide
 from blueprint.workbooks.grpo.verifying.reward_functions import of_functions
 from blueprint.workbooks.grpo.verifying.spelled import of_joined, of_other_rows, of_trl
+from blueprint.workbooks.grpo.verifying.top_entropy import MISTAKEN, SETTING
 
 
 def fitted(
@@ -181,6 +182,9 @@ def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) 
     for key in (each for each in GRPO if each in read):
         for value in INSTEAD.values(settings, key, also.get(key, ())):
             yield INSTEAD.changed(settings, {key: value})
+    if SETTING in read:
+        for says in MISTAKEN if batch.unsure < 1 else ():
+            yield Try(f"{SETTING} is {says}", settings, {"least": says})
     for low, high in BOUNDS:
         if {low, high} <= {*read} and OFF not in (settings[low], settings[high]):
             yield INSTEAD.changed(settings, {low: OFF, high: OFF})
@@ -228,6 +232,7 @@ SLIPS: Mistakes = {
         ("the opposite sign of the advantages in the loss", {"factor": {"in_loss": -1.0}}),
         ("the KL taken off the loss, not added", {"factor": {"kl_loss": -1.0}}),
         ("the entropy added to the loss, not taken off", {"factor": {"entropy": -1.0}}),
+        ("the entropy bonus of all tokens, not of those that the policy loss counts", {"bonus": "all"}),
         ("the better of both surrogates, not the worse", {"factor": {"in_loss": -1.0, "policy_loss": -1.0}}),
         ("the token behind each response counted, too", {"mask": "one_more"}),
         ("pads counted as tokens, of loss 0", {"padded": True}),

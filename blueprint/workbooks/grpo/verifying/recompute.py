@@ -47,6 +47,7 @@ from blueprint.workbooks.grpo.verifying.feeding import (
     laid_out,
 )
 from blueprint.workbooks.grpo.verifying.spelled import joined_total, of_each_file
+from blueprint.workbooks.grpo.verifying.top_entropy import mistaken
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
@@ -156,6 +157,7 @@ def recompute(
     out; room: by row, how much further than rounding of the number itself, [B, 1] or [B, T]; infinite where rounding decides it.
     whole: the step of which the file is a part, if its other files are there.
     """
+    settings = mistaken(batch, settings, ways["least"]) if "least" in ways else settings
     found, until, left = Again(batch, settings), str(ways.get("until", "")), np.ones(len(batch.mask))
     each = np.asarray(batch.tensors.get("advantages", np.zeros_like(batch.mask, np.float64)))[:, :1].sum(axis=1)
     kept: Kept = ways.get("kept") or Kept()
@@ -264,7 +266,8 @@ def _losses(found: Again, of: Fed, laid: Laid, ways: Ways, sized: bool, device: 
     thinner = float(found.batch.mask.mean()) if ways.get("padded") else 1.0  # of a mean over all slots
     scale = shares(found.batch, use) if ways.get("share", True) else {}
     numbers = {name: number * thinner * scale.get(name, 1.0) for name, number in means.items()}
-    paid = numbers | {"entropy": _of_unsure(of, means["entropy"], use) * scale.get("bonus", 1.0)}
+    unsure = means["entropy"] if ways.get("bonus") == "all" else _of_unsure(of, means["entropy"], use)
+    paid = numbers | {"entropy": unsure * scale.get("bonus", 1.0)}
     if scale.get("bonus", 1.0) != 1.0:
         numbers["entropy.share"] = paid["entropy"]
     added = {name: np.asarray(number * factors.get(name, 1.0)) for name, number in paid.items()}

@@ -35,8 +35,9 @@ from blueprint.verifying import (
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.causes import tries
 from blueprint.workbooks.grpo.verifying.feeding import Wholes, whole_of, wide
-from blueprint.workbooks.grpo.verifying.judge import ALL, StepJudge, Straight, left_open, said_of, with_least
+from blueprint.workbooks.grpo.verifying.judge import ALL, StepJudge, Straight, left_open
 from blueprint.workbooks.grpo.verifying.recompute import recompute, started
+from blueprint.workbooks.grpo.verifying.top_entropy import said_of, with_least
 
 
 class StepTrial(SmallTrial):
