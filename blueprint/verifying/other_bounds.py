@@ -14,6 +14,7 @@ from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
 from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import Between, meaning_of, plain_of, to
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.other_operations import is_square
 
 CLIP = "clip"
 MOST_HELD = 12
@@ -31,6 +32,7 @@ def tries(between: Between) -> Iterator[Try]:
     around = [*_around_zero([*map(Constant, BOUNDS), *held]), *_around_one(held)]
     yield from _as_logarithms(equations, way, settings)
     yield from _as_another_row(between)
+    yield from _at_a_limit(between, held)
     yield from _between_two(between)
     for name in way:
         own = plain_of(equations, name)
@@ -55,9 +57,7 @@ def _as_another_row(between: Between) -> Iterator[Try]:
     """Yields rows that are held between the bounds of another row: advantages between those of the rewards."""
     equations, settings = between.equations, between.settings
     bounds = {f"{text(low)} and {text(high)}": (low, high) for low, high in _bounds_of_rows(equations)}
-    rows = [equations.rows[name] for name in between.way if name not in between.masks]
-    rows = [row for row in rows if row.axes and plain_of(equations, row.name) is not None][:MOST_HELD]
-    for row, (said, (low, high)) in product(rows, bounds.items()):
+    for row, (said, (low, high)) in product(_held_rows(between), bounds.items()):
         own = plain_of(equations, row.name)
         assert own is not None
         if not any(same(each, low) or same(each, high) for each in walk(own)):
@@ -66,6 +66,36 @@ def _as_another_row(between: Between) -> Iterator[Try]:
                 f"another equation of {meaning_of(equations, row.name)}: it is held between {said}, as another row is"
             )
             yield Try(label, settings, {"equations": {row.name: to(row.inside, made)}}, far=True)
+
+
+def _held_rows(between: Between) -> list[Block]:
+    """Returns the rows that are held between bounds that are not theirs, the nearest first."""
+    rows = [between.equations.rows[name] for name in between.way if name not in between.masks]
+    return [row for row in rows if row.axes and plain_of(between.equations, row.name) is not None][:MOST_HELD]
+
+
+def _at_a_limit(between: Between, held: list[Ref]) -> Iterator[Try]:
+    """Yields rows that are cut off at a limit of something else, as the squared error of a value at the range of its clip; and two
+    of them together, of which a third one takes the larger or the smaller."""
+    equations, rows = between.equations, {row.name: row for row in _held_rows(between)}
+    groups = [[row] for row in rows.values()]
+    for own in (plain_of(equations, name) for name in rows):
+        if isinstance(own, Op) and own.name in ("maximum", "minimum"):
+            both = [each.block for each in own.args if isinstance(each, Ref) and each.block.name in rows]
+            groups += [both] if len(both) == len(own.args) else []
+    for group, bound in product(groups, held):
+        each = {row: own for row in group if (own := plain_of(equations, row.name)) is not None}
+        if any(_is_read_alone(own, bound.block) for own in each.values()):
+            continue
+        for says, low in ((f"at most {text(bound)}", None), (f"held between −{text(bound)} and {text(bound)}", -bound)):
+            if low is not None and all(map(is_square, each.values())):
+                continue
+            cut = {row: Op("minimum", (bound, own)) for row, own in each.items()}
+            made = cut if low is None else {row: Op("maximum", (low, own)) for row, own in cut.items()}
+            said = " and ".join(meaning_of(equations, row.name) for row in group)
+            label = f"another equation of {said}: {'each' if len(group) > 1 else 'it'} is {says}"
+            changes = {row.name: to(row.inside, other) for row, other in made.items()}
+            yield Try(f"{label}, a limit of something else", between.settings, {"equations": changes}, far=True)
 
 
 def _between_two(between: Between) -> Iterator[Try]:

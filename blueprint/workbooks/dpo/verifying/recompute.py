@@ -8,6 +8,7 @@ sides: models, "policy" or "reference", whose chosen and rejected responses are 
 "policy" where the policy stands for it; inverted: the log-ratio is reference over policy.
 factor: by quantity, what it is multiplied by. equations: by row of the definitions, how its equation is changed.
 parts: losses are means over so many parts of the pairs, one below the other. shares: the weights of several losses.
+of_loss: which of them has conventions of its own, and which.
 until: the one quantity that is asked for; "": all.
 """
 
@@ -273,7 +274,11 @@ def recompute(
     """
     found = Again(batch, settings, lacks=lacking(batch, settings))
     shares = ways.get("shares", [share for share, _ in batch.terms] or [1.0])
-    terms = list(zip(shares, uses(batch, settings), strict=True))
+    use = uses(batch, settings)
+    if "of_loss" in ways:
+        at, changes = ways["of_loss"]
+        use[at] = {**use[at], **changes}
+    terms = list(zip(shares, use, strict=True))
     if not _weighs(batch):  # what is made of weights is lacking, all else is not
         terms = [(share, {**use, "loss.weight": "off"}) for share, use in terms]
     plain = "kept" in ways and not ways.keys() & {"mask", "moved"}

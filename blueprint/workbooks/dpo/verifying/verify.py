@@ -234,7 +234,7 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     else:
         yield known
     if name in LOSSES:
-        yield list(INSTEAD.of_presets(settings))
+        yield [*INSTEAD.of_presets(settings), *_in_one_loss(batch, settings)]
         yield _of_each_loss(batch, settings, lambda use: _of_ratio(use, name))
         yield _of_each_loss(batch, settings, lambda use: of_broadcast(EQUATIONS, use, (row,), stands, batch.pairs))
     if not share:
@@ -257,6 +257,14 @@ def _of_each_loss(batch: PairStep, settings: Settings, made: Callable[[Settings]
     """Returns causes by the equations of each loss that is added up, each once; in all losses that have such an equation."""
     found = {each.label: each for use in uses(batch, settings) for each in made(use)}
     return [each._replace(settings=settings) for each in found.values()]
+
+
+def _in_one_loss(batch: PairStep, settings: Settings) -> Iterator[Try]:
+    """Yields another value of a setting in one of several losses alone, as where what one of them needs is done to others, too."""
+    for at, (name, use) in enumerate(zip(batch.losses, uses(batch, settings), strict=False)):
+        for each in INSTEAD.others(use, DPO):
+            changes = {key: value for key, value in each.settings.items() if value != use[key]}
+            yield Try(f"{each.label}, in the loss {name} alone", settings, {"of_loss": (at, changes)})
 
 
 def _of_ratio(settings: Settings, name: str) -> Iterator[Try]:
