@@ -73,6 +73,13 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                     yield first, put(expr, part, _first_of(beside(part, axis, by)))
                 if side is not None and axis is side.axes[0]:
                     yield f"{text(part)} of the pair {said} is read", put(expr, part, _of_next_pair(part, axis, by))
+            if axis is part.at[0].axis:
+                last = Op("sub", (Count("size", axis), Constant(1)))
+                for said, there in (("first", Constant(0)), ("last", last)):
+                    yield (
+                        f"{text(part)} of the {said} {axis.meaning} is read for all",
+                        put(expr, part, _at(part, axis, there)),
+                    )
             yield f"{text(part)} is read in the reverse order of {axis.plural}", put(expr, part, _reversed(part, axis))
             if side is not None and axis is side.axes[0]:
                 yield f"{text(part)} of the other side of the pair is read", put(expr, part, of_other_side(part, axis))
@@ -98,9 +105,13 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
 def _reversed(ref: Ref, axis: Axis) -> Expr:
     """Returns a reference to the place that is as far from the end along an axis as one's own is from the beginning."""
     place = Op("sub", (Count("number", axis), Constant(axis.start)))
-    back = Op("sub", (Op("sub", (Count("size", axis), Constant(1))), place))
+    return _at(ref, axis, Op("sub", (Op("sub", (Count("size", axis), Constant(1))), place)))
+
+
+def _at(ref: Ref, axis: Axis, place: Expr) -> Ref:
+    """Returns a reference to another place along an axis, from 0."""
     return Ref(
-        ref.block, tuple(Lookup(axis, back) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
+        ref.block, tuple(Lookup(axis, place) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
     )
 
 
