@@ -6,13 +6,18 @@ A mean and a deviation are over what counts, or over all there is, pads too; of 
 """
 
 from collections.abc import Iterator, Mapping
+from math import log2
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt
+from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import is_setting
+from blueprint.verifying.constant_rows import equations_apart, in_force
 from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import Between, another_row, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
+
+CERTAIN = 10.0
+"""So many bits more than it takes to pick one among all must agree."""
 
 
 def tries(between: Between) -> Iterator[Try]:
@@ -39,6 +44,41 @@ def tries(between: Between) -> Iterator[Try]:
     for row, by in readers.items():
         for reader in by if len(by) > 1 else ():
             yield from _where_read(between, row, [reader], None, f"in {reader} alone")
+    yield from _instead_of_another(between)
+
+
+def _instead_of_another(between: Between) -> list[Try]:
+    """Returns words of settings that take a deviation out, each with such a change of a row that is made otherwise without it:
+    another whitening in the place of one. As of any two changes some come near a number by chance, so that these take evidence.
+    """
+    own, settings, found = between.equations, between.settings, list[Try]()
+    plain = in_force(own, between.wanted, between.known)
+    words = ((key, word) for key, record in between.of.settings.items() for word in record.words)
+    for key, word in ((key, word) for key, word in words if word != settings[key]):
+        there = Between(between.of, {**settings, key: word}, between.wanted, between.known, between.beside)
+        left_out = plain - (left := in_force(there.equations, between.wanted, between.known))
+        if not left < plain or not any(map(_is_deviation, (own.rows[name] for name in left_out))):
+            continue
+        apart = equations_apart(own, there.equations)
+        rows = [
+            name
+            for name in there.way
+            if name in apart and there.equations.rows[name].axes and name not in between.masks
+        ]
+        for name in rows:
+            row, inside = there.equations.rows[name], plain_of(there.equations, name)
+            small = _small(there.equations, there.settings)
+            for eps in (None, *small) if inside is not None else ():
+                root = "" if eps is None else f", with {eps.name} under the root"
+                for says, made in _whitened_or_centred(there, row, inside, small, eps):
+                    if not root or "deviation" in says or "whitened" in says:
+                        label = f"{key} = {word}, and {name} is {says}{root}"
+                        found.append(Try(label, there.settings, {"equations": {name: to(row.inside, made)}}))
+    return [each._replace(bits=log2(len(found)) + CERTAIN) for each in found]
+
+
+def _is_deviation(row: Block) -> bool:
+    return any(isinstance(node, Op) and node.name == "sqrt" for of in row.definitions for node in walk(of.expr))
 
 
 def _may_be_whitened(between: Between, name: str) -> bool:
@@ -93,25 +133,26 @@ class Moments(NamedTuple):
 
 
 def _whitened_or_centred(
-    between: Between, row: Block, own: Expr, small: list[Block] | None
+    between: Between, row: Block, own: Expr, small: list[Block] | None, under: Block | None = None
 ) -> Iterator[tuple[str, Expr]]:
     """Yields what is centred, whitened, or divided by its deviation, of a row with its equation.
 
     small: what may be added to a deviation; None where few are asked for, without those of each row of two axes.
+    under: what is added to the variance.
     """
     mask, here = _mask_of(between, row), tuple(map(Position, row.axes))
     value = Ref(another_row(row, row.axes, own), here)
     for axis, other in zip(row.axes, row.axes[::-1], strict=True) if len(row.axes) > 1 else ():
-        of = _moments(row, own, mask, (axis,))
+        of = _moments(row, own, mask, (axis,), under)
         yield f"taken less its mean of each {other.meaning}", of.off
         if small is None:
             continue
         yield f"divided by its mean of each {other.meaning}", Op("div", (value, of.mean))
         if mask is not None:
-            yield f"taken less its mean of each {other.meaning}, pads too", _moments(row, own, None, (axis,)).off
+            yield f"taken less its mean of each {other.meaning}, pads too", _moments(row, own, None, (axis,), under).off
         for of_n, spread in of.spread.items():
             yield f"whitened in each {other.meaning}{of_n}", Op("div", (of.off, _or_one(spread)))
-    of = _moments(row, own, mask, row.axes)
+    of = _moments(row, own, mask, row.axes, under)
     yield "taken less its mean over all", of.off
     yield "divided by its mean over all", Op("div", (value, of.mean))
     for of_n, spread in of.spread.items():
@@ -120,18 +161,17 @@ def _whitened_or_centred(
         for eps in small or ():
             yield f"whitened over all{of_n}, with {eps.name}", Op("div", (of.off, Op("add", (spread, Ref(eps, ())))))
     if mask is not None:
-        every = _moments(row, own, None, row.axes)
+        every = _moments(row, own, None, row.axes, under)
         yield "taken less its mean over all, pads too", every.off
         for of_n, spread in every.spread.items():
             yield f"whitened over all, pads too{of_n}", Op("div", (every.off, spread))
-    if len(row.axes) > 1 and small is not None:
-        each = another_row(row, row.axes[:1], Reduce("sum", row.axes[1:], _counted(row, own, mask)[1]))
-        of = _moments(each, Ref(each, here[:1]), None, each.axes)
+    for counts in dict.fromkeys((mask, None)) if len(row.axes) > 1 and small is not None else ():
+        each = another_row(row, row.axes[:1], Reduce("sum", row.axes[1:], _counted(row, own, counts)[1]))
+        of = _moments(each, Ref(each, here[:1]), None, each.axes, under)
+        pads = ", pads too" if counts is not mask else ""
         for of_n, spread in of.spread.items():
-            yield (
-                f"divided by the deviation of its sums of each {row.axes[0].meaning}{of_n}",
-                Op("div", (value, spread)),
-            )
+            says = f"divided by the deviation of its sums of each {row.axes[0].meaning}{pads}{of_n}"
+            yield says, Op("div", (value, spread))
 
 
 def _or_one(spread: Ref) -> Expr:
@@ -146,8 +186,11 @@ def _counted(row: Block, own: Expr, mask: Block | None) -> tuple[Ref, Expr]:
     return counts, Op("mul", (counts, Ref(another_row(row, row.axes, own), here)))
 
 
-def _moments(row: Block, own: Expr, mask: Block | None, along: tuple[Axis, ...]) -> Moments:
-    """Returns mean and deviation of a row with its equation, along some of its axes, over what counts in a mask; None: over all."""
+def _moments(row: Block, own: Expr, mask: Block | None, along: tuple[Axis, ...], under: Block | None = None) -> Moments:
+    """Returns mean and deviation of a row with its equation, along some of its axes, over what counts in a mask; None: over all.
+
+    under: what is added to the variance.
+    """
     here, kept = tuple(map(Position, row.axes)), tuple(each for each in row.axes if each not in along)
     there = tuple(map(Position, kept))
     counts, value = _counted(row, own, mask)
@@ -157,5 +200,8 @@ def _moments(row: Block, own: Expr, mask: Block | None, along: tuple[Axis, ...])
     square = Reduce("sum", along, Op("mul", (off, off)))
     least = Op("maximum", (Op("sub", (some, Constant(1))), Constant(1)))
     below = {"": least, ", with n below, not n − 1": some}
-    spread = {says: Ref(another_row(row, kept, sqrt(Op("div", (square, each)))), there) for says, each in below.items()}
+    variances = {says: Op("div", (square, each)) for says, each in below.items()}
+    if under is not None:
+        variances = {says: Op("add", (each, Ref(under, ()))) for says, each in variances.items()}
+    spread = {says: Ref(another_row(row, kept, sqrt(each)), there) for says, each in variances.items()}
     return Moments(mean, off, spread)
