@@ -307,6 +307,33 @@ BUGS = {
     "log-ratios centred over the batch": Bug(
         "grpo", "trl_grpo/batch", "    return np.exp(apart)\n", "    return np.exp(apart - apart.mean(0, keepdims=True))\n",
         "log_ratio.free is taken less its mean of each position, pads too"),
+    "the mean of each response over the prompts": Bug(
+        "rloo", "trl_rloo/normalized", "grouped - grouped.mean(1, keepdims=True)", "grouped - grouped.mean(0, keepdims=True)",
+        "group.mean is taken of each response to the prompt, not of each prompt"),
+    "the mean of the first group": Bug(
+        "grpo", "trl_grpo/batch", "centred = grouped - grouped.mean(1, keepdims=True)", "centred = grouped - grouped[0].mean()",
+        "b[q, i] of the first prompt is read for all"),
+    "an entropy bonus of all tokens": Bug(
+        "grpo", "trl_grpo/bonus", "counts, coef = unsure(file.tensors, file.settings)", 'counts, coef = file.tensors["completion_mask"]',
+        "the entropy bonus of all tokens, not of those that the policy loss counts"),
+    "a quantile with the pads": Bug(
+        "grpo", "trl_grpo/quantile", 'np.sort(tensors["entropies"][mask > 0].astype', 'np.sort((tensors["entropies"] * mask).ravel().astype',
+        "loss.entropy_least is a quantile of the entropies at all places, with 0 at the pads"),
+    "a mean of microbatches' means": Bug(
+        "grpo", "trl_grpo/dapo", 'return float(sums.sum() / float(file.said.get("batch_num_tokens", mask.sum())))',
+        'return float(sums.sum() / mask.sum() / int(file.said["microbatches"]))',
+        "a mean over this file alone, not its share of the larger batch's, and everything divided by 2"),
+    "squared errors cut off at the range of values": Bug(
+        "ppo", "whitened", "    return vf_losses1, vf_losses2\n",
+        '    return np.minimum(vf_losses1, use["cliprange_value"]), np.minimum(vf_losses2, use["cliprange_value"])\n',
+        "each is at most value_clip_range, a limit of something else"),
+    "rewards by the deviation of their sums": Bug(
+        "ppo", "whitened", "np.asarray(masked_whiten(rewards, mask_p1, False) * mask_p1)",
+        "rewards * mask_p1 / np.sqrt((rewards * mask_p1).sum(1).var() + 1e-8)",
+        "reward.whiten = off, and rewards is divided by the deviation of its sums of each episode"),
+    "means for the loss beside IPO, too": Bug(
+        "dpo", "trl_dpo/mixed", 'if kind in ("ipo", "sigmoid_norm"):', 'if kind in ("ipo", "sigmoid_norm", "sigmoid"):',
+        "logp.of = mean, in the loss sigmoid alone"),
 }  # fmt: skip
 
 
