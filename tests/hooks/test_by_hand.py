@@ -314,10 +314,12 @@ BUGS = {
         "grpo", "trl_grpo/batch", "centred = grouped - grouped.mean(1, keepdims=True)", "centred = grouped - grouped[0].mean()",
         "b[q, i] of the first prompt is read for all"),
     "an entropy bonus of all tokens": Bug(
-        "grpo", "trl_grpo/bonus", "counts, coef = unsure(file.tensors, file.settings)", 'counts, coef = file.tensors["completion_mask"]',
+        "grpo", "trl_grpo/bonus", "counts, coef = unsure(file.tensors, file.settings)",
+        'counts, coef = file.tensors["completion_mask"]',
         "the entropy bonus of all tokens, not of those that the policy loss counts"),
     "a quantile with the pads": Bug(
-        "grpo", "trl_grpo/quantile", 'np.sort(tensors["entropies"][mask > 0].astype', 'np.sort((tensors["entropies"] * mask).ravel().astype',
+        "grpo", "trl_grpo/quantile", 'np.sort(tensors["entropies"][mask > 0].astype',
+        'np.sort((tensors["entropies"] * mask).ravel().astype',
         "loss.entropy_least is a quantile of the entropies at all places, with 0 at the pads"),
     "a mean of microbatches' means": Bug(
         "grpo", "trl_grpo/dapo", 'return float(sums.sum() / float(file.said.get("batch_num_tokens", mask.sum())))',
