@@ -53,6 +53,8 @@ def _instead_of_another(between: Between) -> list[Try]:
     """
     own, settings, found = between.equations, between.settings, list[Try]()
     plain = in_force(own, between.wanted, between.known)
+    if not any(map(_is_deviation, (own.rows[name] for name in plain))):
+        return []
     words = ((key, word) for key, record in between.of.settings.items() for word in record.words)
     for key, word in ((key, word) for key, word in words if word != settings[key]):
         there = Between(between.of, {**settings, key: word}, between.wanted, between.known, between.beside)
