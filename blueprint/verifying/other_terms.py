@@ -8,9 +8,9 @@ follows.
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from blueprint.language import Block, Constant, Expr, Op, Position, Ref, text
+from blueprint.language import Block, Constant, Count, Expr, Op, Position, Reduce, Ref, text
 from blueprint.verifying.constant_rows import constant_rows
-from blueprint.verifying.equations import Between, alike, meaning_of, only_picks, to
+from blueprint.verifying.equations import Between, alike, another_row, meaning_of, only_picks, to
 from blueprint.verifying.in_memory import Try
 
 MOST_ROWS, MOST_OTHERS = 16, 16
@@ -28,6 +28,30 @@ def tries(between: Between) -> Iterator[Try]:
                 part = Ref(equations.rows[other], tuple(map(Position, equations.rows[other].axes)))
                 label = f"another equation of {meaning_of(equations, row.name)}: {{}}{text(part)} is added"
                 yield _added(label, between.settings, row.name, own, part, 1.0)
+    yield from _means_added(between)
+
+
+def _means_added(between: Between) -> Iterator[Try]:
+    """Yields a number that is wanted with the mean of a row of two axes added: a KL that is paid in the loss, too.
+
+    The mean is over all that counts, or over the sums along the second axis.
+    """
+    equations, constant = between.equations, constant_rows(between.equations)
+    mask = next((equations.rows[name] for name in between.masks if len(equations.rows[name].axes) == 2), None)
+    wanted = equations.rows.get(between.wanted[0])
+    if mask is None or wanted is None or wanted.axes or wanted.inside is None:
+        return
+    here, count = tuple(map(Position, mask.axes)), Reduce("sum", mask.axes, Ref(mask, tuple(map(Position, mask.axes))))
+    for row in (equations.rows[name] for name in dict.fromkeys((*between.way, *equations.rows))):
+        made = row.axes == mask.axes and row not in constant and not row.text and not only_picks(row)
+        if not made or row.name in between.masks:
+            continue
+        total = Reduce("sum", mask.axes, Op("mul", (Ref(mask, here), Ref(row, here))))
+        means = {"": count, f"the sums of each {mask.axes[0].meaning} of ": Count("size", mask.axes[0])}
+        for of, many in means.items():
+            part = Ref(another_row(row, (), Op("div", (total, many))), ())
+            label = f"another equation of {meaning_of(equations, wanted.name)}: {{}}the mean of {of}{row.name} is added"
+            yield _added(label, between.settings, wanted.name, wanted.inside, part, 1.0)
 
 
 def _of_fewer_axes(between: Between, row: Block) -> list[str]:
