@@ -23,7 +23,6 @@ from blueprint.verifying import (
     Watch,
     Way,
     Ways,
-    amid,
     before_first_update,
     beside_the_trainer,
     given_of,
@@ -58,12 +57,6 @@ class StepTrial(SmallTrial):
         judge = StepJudge(self.batch, of_theirs, self.judge.factor)  # of ours, which may be 0, the losses have no size
         own = judge.compared(of_theirs)
         return {name: line if line.agrees else own.get(name, line) for name, line in found.items()}
-
-    def tries(self, name: str) -> Iterator[list[Try]]:
-        """Yields what may have been done otherwise where a quantity deviates."""
-        before = {key: value for key, value in self.given.items() if key in ALL[name].after}
-        stages = self.causes(self.batch, self.settings, name, before, self.whole)
-        return amid(stages, lambda: self._places(name, before), lambda: self._pairs(name, before))
 
     def verdict(self, preset: str, explain: bool) -> Verdict:
         """Compares a step computed again with everything that its file logged; explain: whether to look for a cause."""
