@@ -104,6 +104,7 @@ def _between_two(between: Between) -> Iterator[Try]:
     for name in between.way:
         found = _two_bounds(equations, name)
         if found is None:
+            yield from _beyond_one(between, name)
             continue
         low, high, free, raised = found
         row = equations.rows[name]
@@ -117,6 +118,17 @@ def _between_two(between: Between) -> Iterator[Try]:
         says = f"it is 0 beyond {text(low)} and {text(high)}, not held between them"
         label = f"another equation of {meaning_of(equations, name)}: {says}"
         yield Try(label, settings, {"equations": {name: to(row.inside, beyond)}}, far=True)
+
+
+def _beyond_one(between: Between, name: str) -> Iterator[Try]:
+    """Yields a row that is held at one bound: what is beyond it counts as 0, as where a library leaves out what it should clip."""
+    row, own = between.equations.rows[name], plain_of(between.equations, name)
+    for sign in ("minimum", "maximum"):
+        for bound, held in filter(None, [_bound_of(sign, own)]):
+            beyond = less(bound, held) if sign == "minimum" else less(held, bound)
+            made = Op("where", (beyond, Constant(0), held))
+            label = f"another equation of {meaning_of(between.equations, name)}: it is 0 beyond {text(bound)}, not held at it"
+            yield Try(label, between.settings, {"equations": {name: to(row.inside, made)}}, far=True)
 
 
 class TwoBounds(NamedTuple):

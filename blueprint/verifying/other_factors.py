@@ -65,7 +65,11 @@ def tries(between: Between) -> Iterator[Try]:
         whole, seen = row.inside, {text(own)}
         parts = [*scalable(equations, name, between.wanted, own)]
         others = _alike(equations, name, between.wanted, masks) if any(each is own for each in parts) else []
-        by_settings = (*_exchanged(own, [*coefficients, *left]), *_scaled(row, own, parts, factors))
+        by_settings = (
+            *_exchanged(own, [*coefficients, *left]),
+            *_averaged(own, counts),
+            *_scaled(row, own, parts, factors),
+        )
         for says, made in (*by_settings, *_spread(row, own, counts), *_by_rows(own, others)):
             if (written := text(made)) not in seen:
                 seen.add(written)
@@ -83,6 +87,15 @@ def _exchanged(own: Expr, coefficients: list[Ref]) -> Iterator[tuple[str, Expr]]
     for node in (each for each in there.values() if each.block.name in {of.block.name for of in coefficients}):
         for other in (each for each in coefficients if each.block is not node.block):
             yield f"{_called(other)} is read, not {_called(node)}", put(own, node, other)
+
+
+def _averaged(own: Expr, counts: list[Ref]) -> Iterator[tuple[str, Expr]]:
+    """Yields an equation with a mean over all that a mask counts, where it is one over something else: of pairs over their tokens."""
+    for node in walk(own):
+        match node:
+            case Op("div", (Reduce("sum") as total, over)) if not isinstance(over, Reduce):
+                for count in (each for each in counts if not each.block.axes):
+                    yield f"{_called(count)} is read, not {text(over)}", put(own, node, Op("div", (total, count)))
 
 
 def _counted(between: Between, name: str, counts: list[Ref]) -> Iterator[Try]:
@@ -195,6 +208,8 @@ def _flags(between: Between, row: Block) -> Iterator[tuple[str, Expr]]:
         if len(mask.axes) > 1 and {*mask.axes[:-1]} <= {*row.axes}:
             last = Lookup(mask.axes[-1], Op("sub", (Count("size", mask.axes[-1]), Constant(1))))
             yield f"full in {mask.name}", Ref(mask, (*map(Position, mask.axes[:-1]), last))
+        if mask.axes == row.axes:
+            yield f"counted in {mask.name}", Ref(mask, tuple(map(Position, mask.axes)))
 
 
 def _alike(equations: Equations, name: str, wanted: tuple[str, ...], masks: Collection[str]) -> list[Ref]:

@@ -45,6 +45,8 @@ def _of_weights(count: int) -> dict[str, Sums]:
         "the mean of all reward functions, each times its weight": lambda said, weights, group: _mean(said * weights),
         "the sum of all reward functions with weights that are divided by their sum":
             lambda said, weights, group: np.nansum(said * weights, axis=1) / weights.sum(),
+        "the mean of the reward functions that judged, by their weights":
+            lambda said, weights, group: np.nansum(said * weights, axis=1) / (np.isfinite(said) * weights).sum(axis=1),
         "the sum of all reward functions with the weights in the reverse order":
             lambda said, weights, group: np.nansum(said * weights[::-1], axis=1),
         "0 where one of the reward functions did not judge": lambda said, weights, group: said @ weights,
