@@ -90,7 +90,7 @@ def _exchanged(own: Expr, coefficients: list[Ref]) -> Iterator[tuple[str, Expr]]
 
 
 def _averaged(own: Expr, counts: list[Ref]) -> Iterator[tuple[str, Expr]]:
-    """Yields an equation with a mean over all that a mask counts, where it is one over something else: of pairs over their tokens."""
+    """Yields an equation with a mean over all that a mask counts, where it is over something else: of pairs over their tokens."""
     for node in walk(own):
         match node:
             case Op("div", (Reduce("sum") as total, over)) if not isinstance(over, Reduce):

@@ -61,16 +61,13 @@ def _instead_of_another(between: Between) -> list[Try]:
         left_out = plain - (left := in_force(there.equations, between.wanted, between.known))
         if not left < plain or not any(map(_is_deviation, (own.rows[name] for name in left_out))):
             continue
-        apart = equations_apart(own, there.equations)
-        rows = [
-            name
-            for name in there.way
-            if name in apart and there.equations.rows[name].axes and name not in between.masks
-        ]
-        for name in rows:
+        apart, small = equations_apart(own, there.equations), _small(there.equations, there.settings)
+        for name in there.way:
             row, inside = there.equations.rows[name], plain_of(there.equations, name)
-            small = _small(there.equations, there.settings)
-            for eps in (None, *small) if inside is not None else ():
+            near = {name, *(each.name for each in there.equations.reads(row))}
+            if not row.axes or inside is None or name in between.masks or not near & apart.keys():
+                continue
+            for eps in (None, *small):
                 root = "" if eps is None else f", with {eps.name} under the root"
                 for says, made in _whitened_or_centred(there, row, inside, small, eps):
                     if not root or "deviation" in says or "whitened" in says:

@@ -336,6 +336,25 @@ BUGS = {
     "means for the loss beside IPO, too": Bug(
         "dpo", "trl_dpo/mixed", 'if kind in ("ipo", "sigmoid_norm"):', 'if kind in ("ipo", "sigmoid_norm", "sigmoid"):',
         "logp.of = mean, in the loss sigmoid alone"),
+    "the score masked away": Bug(
+        "ppo", "plain", "advantages = gae(rewards, values, use)", "advantages = gae(rewards * mask, values, use)",
+        "rewards (reward used): it is 0 where it is not counted in mask"),
+    "the weighted mean of those that judged": Bug(
+        "grpo", "trl_grpo/functions", 'rewards = np.nansum(scores * use["reward_weights"], axis=1)',
+        '''rewards = np.nansum(scores * use["reward_weights"], axis=1)
+    rewards = rewards / (~np.isnan(scores) * use["reward_weights"]).sum(1)''',
+        "the reward is the mean of the reward functions that judged, by their weights"),
+    "0 for functions that did not judge": Bug(
+        "grpo", "trl_grpo/apart", 'grouped = scores.reshape(', "grouped = np.nan_to_num(scores).reshape(",
+        "and 0 where it did not judge counts there, too"),
+    "tokens left out that should be clipped": Bug(
+        "grpo", "trl_grpo/cispo", 'return -np.minimum(ratio, use["epsilon_high"]) * advantages * new',
+        'return -np.where(ratio <= use["epsilon_high"], ratio, 0.0) * advantages * new',
+        "it is 0 beyond 1 + loss.clip_high, not held at it"),
+    "pairs averaged over tokens": Bug(
+        "dpo", "trl_dpo/robust", "loss += share * self.averaged(each * weight(t, mask, use))",
+        "loss += share * float((each * weight(t, mask, use)).sum() / mask.sum())",
+        "the number of all that count in response.tokens is read, not P_mean"),
 }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ EPS = (1e-4, 1e-6, 1e-8, 0.0)
 def of_functions(step: GroupedStep, settings: Settings) -> Iterator[Try]:
     """Yields other sums of reward functions; none where there are not several."""
     count = len(step.function_weights)
-    if count < 2 or step.normalised or "rewards_per_func" not in step.tensors:
+    if count < 2 or "rewards_per_func" not in step.tensors:
         return
     for says, made in {**_of_weights(count), **_of_each_standardised()}.items():
         yield Try(f"the reward is {says}", settings, {"scored": partial(_scores, made)})
@@ -81,17 +81,22 @@ def _largest(said: Array, weights: Array, group: Array) -> Array:
 def _of_each_standardised() -> dict[str, Sums]:
     """Returns sums of functions of which each is less its mean, and divided by its deviation."""
     found: dict[str, Sums] = {}
-    for (where, grouped), (of_n, ddof) in product(
-        (("over the batch", False), ("within each group", True)), (("", 1), (", with n below, not n − 1", 0))
+    for (where, grouped), (of_n, ddof), (silent, zeros) in product(
+        (("over the batch", False), ("within each group", True)),
+        (("", 1), (", with n below, not n − 1", 0)),
+        (("", False), (", and 0 where it did not judge counts there, too", True)),
     ):
         for eps in EPS:
             with_eps = f" + {eps:g}" if eps else ""
-            says = f"the sum of reward functions of which each is whitened {where}, by its deviation{with_eps}{of_n}"
-            found[says] = partial(_standardised, grouped, ddof, eps)
+            says = f"the sum of reward functions of which each is whitened {where}, by its deviation{with_eps}{of_n}{silent}"
+            found[says] = partial(_standardised, grouped, ddof, eps, zeros)
     return found
 
 
-def _standardised(grouped: bool, ddof: int, eps: float, said: Array, weights: Array, group: Array) -> Array:
+def _standardised(
+    grouped: bool, ddof: int, eps: float, zeros: bool, said: Array, weights: Array, group: Array
+) -> Array:
+    said = np.nan_to_num(said) if zeros else said
     made = np.full_like(said, np.nan)
     for rows in [group == each for each in np.unique(group)] if grouped else [np.full(len(said), True)]:
         some = said[rows]
