@@ -348,8 +348,8 @@ class Pages:
             axis = next((axis for axis in self.packing.axes if axis.letter == columns.axis), None)
             if axis is None:
                 return None
-            words = self.number(columns.words)
-            return filled(of=columns.of, axis=self.packing.axis(axis), most=columns.most, words=words)
+            words, ends = self.number(columns.words), self.number(columns.ends)
+            return filled(of=columns.of, axis=self.packing.axis(axis), most=columns.most, words=words, ends=ends)
         blocks = [self.number(name) for name in columns.axis.split()]
         if None in blocks:
             return None

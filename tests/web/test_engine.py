@@ -168,3 +168,12 @@ def test_every_operation_has_a_row_and_a_number(opened: Opened) -> None:
         operand = ["c", 1] if name not in ("filled", "is_off") else ["r", 0, []]
         made = page.evaluate("(expr) => typeof engine.compiled(expr)()", ["o", name, [operand] * len(rule.operands)])
         assert made == "number", name
+
+
+def test_a_value_in_a_subscript_belongs_to_it(opened: Opened) -> None:
+    """A_λ=0.5 is a symbol and no equation: also where an index or an equation follows it."""
+    assert mathml_symbol("A_λ=0.5") == "<msub><mi>A</mi><mtext>λ=0.5</mtext></msub>"
+    assert mathml_symbol("x_t=1²") == "<msup><msub><mi>x</mi><mtext>t=1</mtext></msub><mn>2</mn></msup>"
+    page = opened(page_text("default"))
+    left = page.evaluate("() => [...blocks].find((each) => each.symbol === 'A_λ=0.5').math")
+    assert left == mathml_symbol("A_λ=0.5")

@@ -49,6 +49,15 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
     assert page.locator("#overview caption").count() == 5
 
 
+def test_of_many_steps_it_shows_those_that_the_sheet_shows(opened: Opened) -> None:
+    """Nine steps of Q-learning, up to the last goal: the first nine would be nine times the step's reward."""
+    page = opened(page_text("q-learning"))
+    steps = page.locator("#overview .box").nth(1).locator("tr")
+    shown = {row.split("\t")[1]: row.split("\t")[2:11] for row in steps.all_inner_texts() if row.count("\t") > 9}
+    assert shown["s′"] == ["2", "1", "5", "4", "5", "9", "10", "11", "15"]
+    assert shown["target"][-3:] == ["0.039", "0.330", "1"]
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1366, 768), (1440, 900), (1920, 1080)])
 def test_the_whole_loss_stands_on_one_screen(opened: Opened, width: int, height: int) -> None:
     page = opened(page_text("default"), viewport={"width": width, "height": height})

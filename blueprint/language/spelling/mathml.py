@@ -82,12 +82,12 @@ STYLE = Style(
 
 _RAISED = {"²": "<mn>2</mn>", "ᵀ": '<mi mathvariant="normal">T</mi>'}
 """Signs that stand high behind a symbol, and how they are set: the font has no raised T."""
-_PIECE = re.compile(r"[^\W_]+(?:_\w+)?²?|\S")
+_PIECE = re.compile(r"[^\W_]+(?:_\w+(?:=\d[\d.]*)?)?²?|\S")
 _NUMBERED = re.compile(r"([A-Za-z])(\d+)")
 
 
 def mathml_symbol(symbol: str) -> str:
-    """Turns a printed symbol into MathML: what follows a low line is a subscript (`π_old`), words are upright."""
+    """Turns a printed symbol into MathML: what follows a low line is a subscript (`π_old`, `A_λ=0.5`), words are upright."""
     pieces = [_piece(each) for each in _PIECE.findall(symbol)]
     return pieces[0] if len(pieces) == 1 else f"<mrow>{''.join(pieces)}</mrow>"
 

@@ -6,8 +6,11 @@ const pageTime = data.page?.time, pageGroup = data.page?.group;
 const hereGroup = () => (pageGroup !== undefined && columns.includes(pageGroup) ? state.at[columns.indexOf(pageGroup)] : 0);
 
 /* A column is the members that it stands for, by axis; a strip is the columns of one group. Returns the strips of a panel. */
-function stripsOf({ of, axis, blocks: named, member, most }) {
-  if (of === "members") return [axes[axis].words.slice(0, most).map((_, i) => ({ [axis]: i }))];
+function stripsOf({ of, axis, blocks: named, member, most, ends }) {
+  if (of === "members") { // the first ones, or those up to the last end
+    const first = ends === undefined ? 0 : Math.max(0, blocks[ends].cells.lastIndexOf(1) - blocks[ends].before[0] + 1 - most);
+    return [axes[axis].words.map((_, i) => ({ [axis]: i })).slice(first, first + most)];
+  }
   if (of === "peers") return peersOf(blocks[named[0]], most);
   const chosen = of === "pair" ? sideOfPair(blocks[named[0]], blocks[named[1]], member) : hereGroup();
   return [tokensOf(pageGroup === undefined ? {} : { [pageGroup]: chosen }, most)];

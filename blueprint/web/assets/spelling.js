@@ -8,9 +8,7 @@ const SHOWN = 4, MOST_DECIMALS = 12, LARGEST_PLAIN = 1e9, LONGEST_SUM = 12;
 
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 const escaped = (text) => String(text).replace(/[&<>"']/g, (sign) => ENTITIES[sign]);
-/* A symbol such as A_λ=0.5 by itself is no equation: all of λ=0.5 is its subscript. */
-const NAMED = /^<mrow><msub>(<mi[^>]*>[^<]*<\/mi>)<mtext>([^<]*)<\/mtext><\/msub><mo>=<\/mo>((?:<m[no]>[\d.]+<\/m[no]>)+)<\/mrow>$/;
-const math = (spelled) => `<math><mrow>${spelled.replace(NAMED, (_, base, sub, value) => `<msub>${base}<mtext>${sub}=${value.replace(/<[^>]*>/g, "")}</mtext></msub>`)}</mrow></math>`;
+const math = (spelled) => `<math><mrow>${spelled}</mrow></math>`;
 
 function filled(template, parts) {
   let next = 0;
@@ -38,9 +36,9 @@ const shown = (value, decimals) => printed(value, decimals).replace(/-/g, "−")
 
 const isTiny = (value) => Math.abs(value) < 1e-12; // what rounding has left: 0 on a calculator
 
-/* Sets a printed symbol: what follows a low line is a subscript, a square an exponent, words are upright. */
+/* Sets a printed symbol: what follows a low line is a subscript (all of λ=0.5 in A_λ=0.5), a square an exponent, words are upright. */
 function symbolSet(symbol) {
-  const pieces = (symbol.match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}_]+)?²?|\S/gu) || []).map(pieceSet);
+  const pieces = (symbol.match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}_]+(?:=\d[\d.]*)?)?²?|\S/gu) || []).map(pieceSet);
   return pieces.length === 1 ? pieces[0] : `<mrow>${pieces.join("")}</mrow>`;
 }
 const RAISED = { "²": "<mn>2</mn>", "ᵀ": '<mi mathvariant="normal">T</mi>' };
