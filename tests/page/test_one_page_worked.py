@@ -1,10 +1,13 @@
 """One page as a worked example: what a line claims can be reckoned from the page, and what has no gradient is marked."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from blueprint.book import Book
 from blueprint.page.one_page.canvas import Drawn, Sheet
-from tests.page.workshop import made
+from tests.page.workshop import made, opened, save_made
 
 
 def page_of(name: str) -> Sheet:
@@ -57,6 +60,34 @@ def test_what_the_tokens_of_grpo_add_comes_to_the_tile_of_their_prompt() -> None
     assert "prompt 1: Σ of −c·U_min" in words
     tiles = [float(live.value) for live in made(numbers="grpo").layout.lives if "one-page tile orange" in live.style]
     assert sum(share) == pytest.approx(tiles[0])
+
+
+@pytest.mark.parametrize("name", ["grpo", "by-hand-grpo", "pipeline/grpo"])
+def test_a_tile_of_a_prompt_leads_to_the_numbers_that_it_adds(name: str, tmp_path: Path) -> None:
+    sheet = opened(save_made(tmp_path / "a.xlsx", numbers=name), formulas=True)["One page"]
+    words = [cell for row in sheet.iter_rows() for cell in row if str(cell.value).startswith("prompt ")]
+    assert words
+    for cell in words:
+        summed = re.findall(r"SUM\((\w+)!(\$\w+\$\d+):(\$\w+\$\d+)\)", sheet.cell(cell.row - 1, cell.column).value)
+        sheets, first, last = {each[0] for each in summed}, summed[0][1], summed[-1][2]
+        assert [cell.hyperlink.location] == [f"{each}!{first}:{last}".replace("$", "") for each in sheets]
+
+
+def test_the_loss_of_kto_is_what_its_signs_say() -> None:
+    weight, likely, loss = (numbers("kto", f"single.{name}") for name in ("weight", "likely", "loss"))
+    signs = [line_of("kto", f"single.{name}").row.sign for name in ("weight", "likely", "loss")]
+    assert signs == ["", "× 1−", ""]
+    assert loss == pytest.approx([w * (1 - sure) for w, sure in zip(weight, likely, strict=True)])
+    at = [line_of("kto", f"single.{name}").at for name in ("weight", "likely", "loss")]
+    assert at == sorted(at)
+
+
+def test_a_part_that_has_no_weight_is_not_called_as_if_it_were_0() -> None:
+    """The log-likelihood of chosen responses is not 0, but its coefficient is: the tile names both."""
+    parts = {"dpo": ["α_nll × NLL of the chosen"], "reward-model": ["c × centring", "β × L2 of scores"]}
+    for name, words in parts.items():
+        links = made(numbers=name).layout.links
+        assert [each.text for each in links if each.style.startswith("one-page tilewords")][1:] == words
 
 
 def test_what_pairs_add_to_the_loss_of_a_reward_model_is_a_line_of_three_decimals() -> None:

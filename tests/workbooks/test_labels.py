@@ -60,6 +60,14 @@ def test_names_fit_their_column(name: str) -> None:
     assert [text for text in labels if len(text) > LONGEST_NAME] == []
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_meaning_says_by_itself_what_a_row_is(name: str) -> None:
+    """It stands alone where a row is explained, voted on, or a blank of a worksheet: there no row above says what is the same."""
+    meanings = {block.name: block.about.meaning for block in blueprint_of(load(name)).blocks()}
+    pointing = r"the same\b(?! (size|right|gradient))|(its|the) sum$|.*\bof the (one|other)$|mean over responses$"
+    assert {row: meaning for row, meaning in meanings.items() if re.match(pointing, meaning)} == {}
+
+
 @pytest.mark.parametrize("name", [*BUILT_IN, "smooth"])
 def test_every_equation_has_a_latex_that_compiles_as_far_as_one_sees(name: str) -> None:
     of = (

@@ -395,16 +395,32 @@ class PagePainter(PanelWriter):
 
     def group_sum(self, tile: Tile) -> tuple[str, float]:
         """Spells the sum of a block's numbers over the groups of a family, which stand in one row."""
-        name, g = tile.groups.split(" ")
-        peers, block = self.maker.peer_numbers(self.page.columns[name]), self.blocks[tile.block]
-        size, last = self.layout.values.size(peers.axes[1]), self.layout.values.size(self.finder.along) - 1
+        block, last = self.blocks[tile.block], self.layout.values.size(self.finder.along) - 1
         parts, total = [], 0.0
-        for i in range(size):
-            group = int(float(self.layout.values.cell(peers, int(g), i))) - 1
+        for group in self.family(tile):
             first, final = (self.layout.address(block, (group, t), fixed=True) for t in (0, last))
             parts.append(f"SUM({first}:{final.rpartition('!')[2]})")
             total += sum(float(self.layout.values.cell(block, group, t)) for t in range(last + 1))
         return "+".join(parts), total
+
+    def family(self, tile: Tile) -> list[int]:
+        """Returns the groups that a tile sums over, counted from 0."""
+        name, g = tile.groups.split(" ")
+        peers = self.maker.peer_numbers(self.page.columns[name])
+        return [
+            int(float(self.layout.values.cell(peers, int(g), i))) - 1
+            for i in range(self.layout.values.size(peers.axes[1]))
+        ]
+
+    def target(self, tile: Tile) -> Block | str:
+        """Returns where the words of a tile lead: to its block, or to the cells of its groups; to the first where others lie between."""
+        block = self.blocks[tile.reads[0]]
+        if not tile.groups:
+            return block
+        groups, last = self.family(tile), self.layout.values.size(self.finder.along) - 1
+        first, final = self.layout.address(block, (groups[0], 0)), self.layout.address(block, (groups[-1], last))
+        together = groups == [*range(groups[0], groups[0] + len(groups))]
+        return f"{first}:{final.rpartition('!')[2]}" if together else first
 
     def single(self, tile: Tile) -> tuple[str, float | str]:
         """Spells the number of a tile."""
@@ -421,10 +437,10 @@ class PagePainter(PanelWriter):
         return term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name)), term.value(known) + 0.0
 
     def tile_words(self, tile: Tile, row: int, left: int, right: int) -> None:
-        """Writes the words of a tile, as a link to its rows."""
-        block = self.blocks[tile.reads[0]]
-        said = self.words_of_tile(tile, sum(self.sheet.widths[left : right + 1])) or block.about.meaning
-        self.pen.link(row, left, block, said, f"one-page tilewords {tile.model}")
+        """Writes the words of a tile, as a link to its numbers."""
+        room = sum(self.sheet.widths[left : right + 1])
+        said = self.words_of_tile(tile, room) or self.blocks[tile.reads[0]].about.meaning
+        self.pen.link(row, left, self.target(tile), said, f"one-page tilewords {tile.model}")
 
     @staticmethod
     def span(edges: list[int], left: float, right: float) -> tuple[int, int]:

@@ -111,9 +111,9 @@ def responses(of: Rows, use: Choices) -> Rows:
         typed("response.good", (n,), "good", "1: desirable, 0: undesirable", unit="0 or 1", decimals=0),
         typed("mask", (n, t), "mask", "1 on a token of the response", unit="0 or 1", decimals=0),
         typed("policy.logprobs", (n, t), "log π", "log-prob of the token: policy", unit="≤ 0"),
-        typed("reference.logprobs", (n, t), "log π_ref", "the same: reference", unit="≤ 0"),
+        typed("reference.logprobs", (n, t), "log π_ref", "log-prob of the token: reference", unit="≤ 0"),
         typed("elsewhere.policy", (n,), "log π′", "log-prob of another’s response", unit="≤ 0"),
-        typed("elsewhere.reference", (n,), "log π_ref′", "the same: reference", unit="≤ 0"),
+        typed("elsewhere.reference", (n,), "log π_ref′", "log π_ref of another’s response", unit="≤ 0"),
     )  # fmt: skip
 
 

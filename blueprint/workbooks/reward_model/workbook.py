@@ -314,7 +314,7 @@ def _model(given: Rows) -> tuple[Sheet, Any]:
     read = link("reward_model.read", given["token.id"])
     memory, head = memory_weights("reward_model"), head_weights("reward_model")
     network = rnn("reward_model", read, memory)
-    out = scalar_head("reward_model", "RM", "number after the token just read", network.h, head)
+    out = scalar_head("reward_model", "RM", "score after the token just read", network.h, head)
     sections = (
         *memory_sections(memory, head.w, read, network),
         Section("One number from the hidden state", (Line((head.b,), "weights"), out)),

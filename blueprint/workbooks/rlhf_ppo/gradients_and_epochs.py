@@ -206,7 +206,7 @@ def _judged(e: Axis, came: Block, promised: Block, length: Block) -> tuple[tuple
     return (off, length, *limits, minor(held), key(verdict)), {longest: LONGEST, allowed: ALLOWED}
 
 
-SAYS = {"held": "OK, or LOOK at the gradients", "verdict": "the same, of short steps alone"}
+SAYS = {"held": "OK, or LOOK at the gradients", "verdict": "OK or LOOK, of short steps alone"}
 
 
 def _row(e: Axis, name: str, symbol: str, meaning: str) -> Block:

@@ -110,7 +110,7 @@ def reward_model(head: InView, rows: Rows, score: str = "reward.score") -> Sheet
     )
     weights = (memory_weights("reward_model"), head_weights("reward_model"))
     here = head.on("reward_model")
-    out, sections = _number("reward_model", ("RM", "number after the token just read"), weights, rows)
+    out, sections = _number("reward_model", ("RM", "score after the token just read"), weights, rows)
     last = _last_section(weights[1], (out, key(score_of(here.mask, out, score))))
     return sheet_of("Reward model", lead, (*sections, last), here)
 
