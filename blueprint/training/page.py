@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from blueprint.files import saved_whole
 from blueprint.training.run import Run
-from blueprint.training.summary_and_plot import LAST, beginning, endings_of, explained, lines_of, panels_of
+from blueprint.training.summary_and_plot import LAST, beginning, endings_of, explained, lines_of, panels_of, whose
 from blueprint.web.page import POLICY, as_script, asset
 
 if TYPE_CHECKING:
@@ -23,18 +23,13 @@ DIGITS = 6
 def write_page(run: Run, path: Path, seed: int | None) -> None:
     """Writes the page of a seed; without one, charts show the mean over seeds, and responses are of the first. Raises SaveError."""
     numbers = run.numbers
-    whose = (
-        f"seed {numbers.seed if seed is None else seed}"
-        if seed is not None or numbers.seeds == 1
-        else f"mean of {numbers.seeds} seeds"
-    )
     ends = endings_of(run)
     shown = set(lines_of(run, "gold"))
     text = _template().render(
         policy=POLICY,
         style=asset("style.css"),
         numbers=numbers,
-        whose=whose,
+        whose=whose(run, seed),
         beginning=beginning(run),
         endings=[each for each in ends if each.beta in shown],
         last=LAST,

@@ -120,15 +120,17 @@ def said(run: Run) -> str:
 PANELS = {
     "gold": "gold: what people want",
     "proxy": "reward model's score (proxy)",
-    "kl": "KL of a response to the reference, nats",
-    "kl_k1": "that KL as sampled, k1, nats",
-    "entropy": "entropy of a token, nats",
-    "clip_fraction": "share of clipped tokens",
+    "kl": "KL to the reference: exact, nats per response",
+    "kl_k1": "KL to the reference: k1 estimate, nats per response",
+    "entropy": "entropy, nats per token",
+    "clip_fraction": "clip fraction",
     "value_loss": "value loss",
     "grad_norm": "gradient norm",
-    "length": "tokens of a response",
+    "length": "response length, tokens",
 }
-"""What is shown, in the order of reading, with its title; β itself follows where it adapts."""
+"""What is shown, in the order of reading, with its title: in charts, on the page and in the workbook; β follows where it adapts."""
+METHODS = {"ppo": "PPO", "grpo": "GRPO", "rejection": "rejection sampling"}
+"""How a run's method is called."""
 COLOURS = ("#a8480c", "#0a5cad", "#1b7a43", "#862b86", "#5f6368", "#dd8452", "#64b5cd", "#55a868")
 """Of the lines; the first ones are those of the page of a run."""
 SMOOTH = 5
@@ -178,17 +180,19 @@ def figure_of(run: Run, seed: int | None = None) -> Figure:
     panels[0].legend(fontsize=8, frameon=False)
     for panel in panels[-3:]:
         panel.set_xlabel("iteration")
-    seeds = (
-        f"seed {run.numbers.seed if seed is None else seed}"
-        if seed is not None or run.numbers.seeds == 1
-        else f"mean of {run.numbers.seeds} seeds"
-    )
     figure.suptitle(
-        f"{run.numbers.title}: {seeds}, {run.numbers.update.method}; lines are means of {SMOOTH} iterations, "
-        "pale ones each iteration",
+        f"{run.numbers.title}: {whose(run, seed)}; bold lines are means of {SMOOTH} iterations, pale ones each iteration",
         fontsize=11,
     )
     return figure
+
+
+def whose(run: Run, seed: int | None) -> str:
+    """Says of which seeds a chart is, and by which method they were trained."""
+    of = run.numbers
+    alone = seed is not None or of.seeds == 1
+    seeds = f"seed {of.seed if seed is None else seed}" if alone else f"mean of {of.seeds} seeds"
+    return f"{seeds}, {METHODS[of.update.method]}"
 
 
 def _draw_panel(panel: Any, lines: dict[float, NDArray[np.float64]], title: str) -> None:

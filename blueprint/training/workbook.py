@@ -9,29 +9,22 @@ from typing import Any
 
 from blueprint.files import saved_whole
 from blueprint.training.run import Run
+from blueprint.training.summary_and_plot import COLOURS, PANELS
 
-COLUMNS = {
-    "gold": "gold: what people want",
-    "proxy": "proxy: the reward model's score",
-    "kl": "KL to the reference, exact, nats",
-    "kl_k1": "that KL as sampled, k1, nats",
-    "clip_fraction": "clip fraction",
-    "entropy": "entropy of a token, nats",
-    "value_loss": "value loss",
-    "grad_norm": "gradient norm",
-    "length": "tokens of a response",
-    "kl_coef": "β, as it was used",
+COLUMNS = PANELS | {"kl_coef": "β, as it was used"}
+CHARTS = {
+    ("gold", "proxy"): "gold and the reward model's score (proxy), means of 5 iterations",
+    ("kl", "kl_k1"): "KL to the reference, nats per response",
+    ("clip_fraction",): "",
+    ("entropy",): "",
+    ("value_loss",): "",
+    ("grad_norm",): "",
+    ("length",): "",
+    ("objective",): "",
 }
-CHARTS = (
-    ("gold", "proxy"),
-    ("kl", "kl_k1"),
-    ("clip_fraction",),
-    ("entropy",),
-    ("value_loss",),
-    ("grad_norm",),
-    ("length",),
-    ("objective",),
-)
+"""The columns of each chart, and its title: of a single column what the column says."""
+STROKES = ("solid", "dash")
+"""Of the lines of a chart: they differ by more than their colour."""
 HEAD = 5
 """The first row of numbers on both sheets, counted from 0."""
 TOGETHER = 40
@@ -102,7 +95,7 @@ def _write_data(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> None
     sheet.write(HEAD - 1, len(COLUMNS) + 3, "β to choose from", styles["head"])
     sheet.write_column(HEAD, len(COLUMNS) + 3, run.numbers.ppo.kl_coef)
     sheet.set_column(0, len(COLUMNS) + 3, 11)
-    sheet.set_row(HEAD - 1, 48)
+    sheet.set_row(HEAD - 1, 80)
     sheet.freeze_panes(HEAD, 2)
 
 
@@ -137,7 +130,7 @@ def _write_run(book: Any, sheet: Any, run: Run, seed: int, styles: dict[str, Any
         for column, (formula, value) in enumerate(_formulas(run, r, iteration)):
             sheet.write_formula(HEAD + iteration, column, formula, styles["formula"] if column else None, value)
     sheet.set_column(0, len(names), 9.5)
-    sheet.set_row(HEAD - 1, 64)
+    sheet.set_row(HEAD - 1, 96)
     sheet.freeze_panes(HEAD, 1)
     _add_charts(book, sheet, names, meanings, many)
 
@@ -171,24 +164,23 @@ def _formulas(run: Run, r: int, iteration: int) -> list[tuple[str, float]]:
 
 def _add_charts(book: Any, sheet: Any, names: list[str], meanings: list[str], many: int) -> None:
     """Draws charts of the columns, which follow the chosen β."""
-    for place, shown in enumerate(CHARTS):
+    for place, (shown, title) in enumerate(CHARTS.items()):
         chart = book.add_chart({"type": "line"})
-        for name in shown:
+        for name, colour, stroke in zip(shown, COLOURS, STROKES, strict=False):
             column = names.index(f"{name}.mean" if f"{name}.mean" in names else name)
             chart.add_series(
                 {
                     "name": meanings[column],
                     "categories": ["Run", HEAD, 0, HEAD + many - 1, 0],
                     "values": ["Run", HEAD, column, HEAD + many - 1, column],
-                    "line": {"width": 1.5},
+                    "line": {"width": 1.5, "color": colour, "dash_type": stroke},
                 }
             )
-        chart.set_title(
-            {"name": " and ".join(meanings[names.index(name)] for name in shown), "name_font": {"size": 10}}
-        )
+        chart.set_title({"name": title or meanings[names.index(shown[0])], "name_font": {"size": 10}})
         step = max(1, many // 8)
-        chart.set_x_axis({"name": "iteration", "interval_unit": step, "interval_tick": step, "label_position": "low"})
-        chart.set_legend({"position": "bottom"})
+        axis = {"interval_unit": step, "interval_tick": step, "label_position": "low", "num_font": {"size": 7}}
+        chart.set_x_axis({"name": "iteration", "major_tick_mark": "none", **axis})
+        chart.set_legend({"position": "bottom"} if len(shown) > 1 else {"none": True})
         chart.set_size({"width": 480, "height": 270})
         down, right = divmod(place, 2)
         sheet.insert_chart(HEAD + CHART_ROWS * down, len(COLUMNS) + CHARTS_AWAY + CHART_COLUMNS * right, chart)

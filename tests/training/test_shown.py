@@ -14,7 +14,7 @@ import pytest
 
 import blueprint as bp
 from blueprint.training.run import Run, opened
-from blueprint.training.summary_and_plot import smoothed
+from blueprint.training.summary_and_plot import figure_of, smoothed
 from blueprint.training.workbook import COLUMNS, HEAD, TOGETHER
 from blueprint.web.page import POLICY
 from tests.commands import run_command
@@ -92,6 +92,33 @@ def test_the_workbook_reads_the_rows_of_the_chosen_beta(folder: Path, tmp_path: 
     column = [row[1].value for row in formulas["Run"].iter_rows(min_row=HEAD + 1)]
     assert all(str(each).startswith("=INDEX(Data!") for each in column)
     assert [str(each).endswith("+0") for each in column] == [row >= TOGETHER for row in range(45)]
+
+
+def test_a_quantity_is_called_alike_in_charts_on_the_page_and_in_the_workbook(
+    folder: Path, tmp_path: Path, run: Run
+) -> None:
+    path = tmp_path / "run.xlsx"
+    assert called(folder, "-o", path, "--page", tmp_path / "run.html").exit_code == 0
+    titles = [panel.get_title(loc="left") for panel in figure_of(run).axes]
+    assert "clip fraction" in titles  # and not a share of something
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert [
+        each["title"] for each in json.loads(text.partition('id="data">')[2].partition("</script>")[0])["panels"]
+    ] == titles
+    heads = [cell.value for cell in openpyxl.load_workbook(path)["Run"][HEAD]]
+    assert heads[1 : 1 + len(titles)] == titles
+
+
+def test_lines_of_a_chart_differ_by_more_than_their_colour(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.xlsx"
+    assert called(folder, "-o", path).exit_code == 0
+    with zipfile.ZipFile(path) as file:
+        charts = [file.read(name).decode() for name in file.namelist() if name.startswith("xl/charts/chart")]
+    strokes = [re.findall(r'<a:prstDash val="(\w+)"', chart) for chart in charts]
+    assert [each for chart, each in zip(charts, strokes, strict=True) if chart.count("<c:ser>") > 1] == [
+        ["solid", "dash"]
+    ] * 2
+    assert [("<c:legend>" in chart) for chart in charts] == [chart.count("<c:ser>") > 1 for chart in charts]
 
 
 def test_rows_and_charts_are_printed_on_pages_of_their_own(folder: Path, tmp_path: Path, run: Run) -> None:

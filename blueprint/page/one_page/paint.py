@@ -413,7 +413,7 @@ class PagePainter(PanelWriter):
         ]
 
     def target(self, tile: Tile) -> Block | str:
-        """Returns where the words of a tile lead: to its block, or to the cells of its groups; to the first where others lie between."""
+        """Returns where the words of a tile lead: to its block, or to the cells of its groups, where these stand together."""
         block = self.blocks[tile.reads[0]]
         if not tile.groups:
             return block
