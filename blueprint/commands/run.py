@@ -78,7 +78,10 @@ def run(
     _check_targets(output, plot, page, force)
     if source is not None and is_run(Path(source)):
         given = [f"--set {each}" for each in overrides] + ([f"--seeds {seeds}"] if seeds else [])
-        errors.require(not given, f"{' and '.join(given)}: not for a folder: the run in {source} has its own numbers")
+        more = f"; blueprint run -o {source} --set update.iterations=N makes it longer"
+        errors.require(
+            not given, f"{' and '.join(given)}: not for a folder: the run in {source} has its own numbers{more}"
+        )
         if iteration is not None:
             errors.require(
                 not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more"

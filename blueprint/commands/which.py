@@ -9,7 +9,7 @@ from blueprint.book import Book
 from blueprint.commands import errors
 from blueprint.comparison import Batch, answers, changed, page, told_of
 from blueprint.inputs import load
-from blueprint.workbooks.registry import blueprint_of, level_of
+from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 
 EXAMPLES = """\b
 Examples:
@@ -35,6 +35,11 @@ def which(sources: tuple[str, ...], numbers: tuple[str, ...], compare: str | Non
     numbers = (*sources, *numbers)
     options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
     arguments = [word for option, values in options.items() for value in values for word in (option, value)]
+    known = {name for kind in kinds() if (level := kind.chooses()) for name in level.presets().presets} - {"default"}
+    libraries = [each for each in sources if each in known]
+    errors.require(
+        not libraries, f"{', '.join(libraries)}: libraries and no batch, write --compare {','.join(libraries)}"
+    )
     kinds_asked = {level_of(load(each)).kind for each in numbers}
     errors.require(len(kinds_asked) < 2, "--numbers: a page is of one kind of workbook; write a command for each kind")
     batches = [_batch(each, compare, overrides) for each in numbers or ("default",)]

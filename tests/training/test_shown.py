@@ -196,6 +196,7 @@ def test_what_cannot_be_is_a_sentence(words: tuple[str, ...], says: str, tmp_pat
     ("words", "says"),
     [
         (("--set", "update.lr=1"), "--set update.lr=1: not for a folder: the run in"),
+        (("--set", "update.iterations=50"), " --set update.iterations=N makes it longer"),
         (("--beta", "0.1"), "--beta: a folder shows all its KL coefficients"),
         (("--iteration", "3", "--beta", "x"), "--beta x: one number is expected with --iteration"),
         (("--iteration", "99"), "there is no iteration 99: the run has iterations 0 to 44"),
