@@ -375,7 +375,7 @@ def lay_constants(
     """
     *outer, time = map(pen.layout.blueprint.called, across)
     members = pen.values.size(across[-1])
-    apart = f"columns from one {outer[0].meaning if outer else ''} to the next"
+    apart = f"columns from one {outer[0].meaning if outer else 'group of columns'} to the next"
     lines: tuple[tuple[str, str, float | str, str], ...] = (
         ("apart", apart, float(grid.stride(members)), "live 0"),
         ("place", f"the chosen {time.meaning}’s place in every row", "", ""),

@@ -263,3 +263,9 @@ def test_a_list_comes_to_its_mean_as_well(of: str, per: str, tmp_path: Path) -> 
 def test_what_stands_beside_the_chosen_decision_is_named_by_the_axis_along_which_it_does() -> None:
     told = {str(label.text) for label in made().layout.labels if label.sheet == "Walk"}
     assert {"the position before: a", "the next position: m", "the next position: RM"} <= told
+
+
+@pytest.mark.parametrize("name", ["default", "dpo", "sft", "grpo"])
+def test_no_word_is_missing_where_a_walk_has_no_groups(name: str) -> None:
+    said = [str(label.text) for label in made(numbers=name).layout.labels if label.sheet == "Walk"]
+    assert [text for text in said if "  " in text.strip() and not text[0].isdigit()] == []

@@ -207,7 +207,7 @@ def group(reward: Given, length: Given, greedy: Given, s: Steps) -> None:
     many = s.pick("group.many", (), "group.of", prompt=s.group_size, row=1)
     mean, others, batch, baseline = _baselines(r, lengths, greedy, many, s)
     left = s.table("group.less_baseline", r[q, i] - baseline[q, i])
-    s.under("What is divided by: the spread")
+    s.under("What is divided by: the standard deviation")
     spread = _spread(r, mean, others, batch, left, many, s)
     s.under("The advantage of each response")
     _advantages(left, spread, s)
