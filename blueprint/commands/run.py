@@ -78,10 +78,7 @@ def run(
     _check_targets(output, plot, page, force)
     if source is not None and is_run(Path(source)):
         given = [f"--set {each}" for each in overrides] + ([f"--seeds {seeds}"] if seeds else [])
-        more = f"; blueprint run -o {source} --set update.iterations=N makes it longer"
-        errors.require(
-            not given, f"{' and '.join(given)}: not for a folder: the run in {source} has its own numbers{more}"
-        )
+        errors.require(not given, f"{' and '.join(given)}: not for a folder: {_longer(source)}")
         if iteration is not None:
             errors.require(
                 not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more"
@@ -112,6 +109,12 @@ def run(
     found = _trained(numbers, folder, device, ray)
     console.say(f"{folder}: {found!r}")
     _show(found, workbook, plot, page, seed)
+
+
+def _longer(folder: str) -> str:
+    """Says that a kept run has numbers of its own, and how it goes on."""
+    more = f"blueprint run -o {folder} --set update.iterations=N makes it longer"
+    return f"the run in {folder} has its own numbers; {more}"
 
 
 def _check_targets(output: Path | None, plot: Path | None, page: Path | None, force: bool) -> None:

@@ -154,7 +154,8 @@ def _of_two(part: Op) -> Iterator[Part]:
             turned = Op("sub" if name == "add" else "add", part.args)
             yield "sign-within", f"The sign of {_said(right)} is turned.", turned
             for gone in part.args:
-                yield f"term-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)
+                within = f" of {_said(part)}" if isinstance(gone, Constant) else ""  # of 1 − p: which 1 is meant?
+                yield f"term-{_said(gone)}", f"{_said(gone)} is left out{within}.", _kept(part, gone)
             if name == "sub":
                 yield "forgotten-complement", f"{_said(right)} stands where {_said(part)} should.", right
                 yield "divided-not-subtracted", f"It is divided by {_said(right)}, not less it.", Op("div", part.args)

@@ -44,13 +44,13 @@ class Relatives:
         match expr:
             case Ref(block, _) if not block.text:
                 yield block
-            case Op("choose" | "where", (test, *alternatives)) if (taken := self._taken(expr.name, test)) is not None:
+            case Op("choose" | "where", (test, *alternatives)) if (taken := self.taken(expr.name, test)) is not None:
                 yield from self._read(alternatives[taken])
                 return
         for inner in children(expr):
             yield from self._read(inner)
 
-    def _taken(self, name: str, test: Expr) -> int | None:
+    def taken(self, name: str, test: Expr) -> int | None:
         """Returns which alternative a choice takes, if that is the same everywhere."""
         if free_axes(test):
             return None
@@ -338,8 +338,9 @@ def _is_logarithm(expr: Expr, kin: Relatives, deep: int) -> bool:
             return _is_logarithm(left, kin, deep) and not _is_logarithm(right, kin, deep)
         case Op("neg" | "abs", (inner,)) | Reduce(_, _, inner):
             return _is_logarithm(inner, kin, deep)
-        case Op("choose" | "where", (_, *args)):
-            return any(_is_logarithm(each, kin, deep) for each in args)
+        case Op("choose" | "where", (test, *args)):
+            taken = kin.taken(expr.name, test)
+            return any(_is_logarithm(each, kin, deep) for each in (args if taken is None else [args[taken]]))
         case Ref(block):
             return is_logarithm(block, kin, deep + 1)
     return False

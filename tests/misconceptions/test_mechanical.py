@@ -8,8 +8,10 @@ import pytest
 from blueprint.book import Book
 from blueprint.book import book as book_of
 from blueprint.misconceptions import Wrong, wrong_values
+from blueprint.misconceptions.relatives import Relatives, is_logarithm
 from blueprint.notation import Axis, Sum, block, choose, exp, less, log, maximum, minimum, number, typed, where
 from blueprint.page.outline import Blank
+from tests.page.workshop import made
 
 n, t = Axis("n", "series", start=1), Axis("t", "step", start=1)
 
@@ -30,9 +32,13 @@ def book() -> Book:
     info[n, t] = where(less(0, total[n, t]), log(total[n, t]), 0)
     either = block("either", (n, t), "e", "one of two")
     either[n, t] = choose(which, sum=total[n, t], held=held[n, t])
+    taken = block("taken", (n, t), "k", "the sum, or its logarithm")
+    taken[n, t] = choose(which, sum=total[n, t], info=info[n, t])
+    left = block("left", (n, t), "l", "what a rate leaves")
+    left[n, t] = x[n, t] * (1 - rate)
     counted = block("counted", (n, t), "c", "divided by its number")
     counted[n, t] = x[n, t] / number(t)
-    blocks = [x, m, fade, rate, which, total, mean, held, info, either, counted]
+    blocks = [x, m, fade, rate, which, total, mean, held, info, either, taken, left, counted]
     given = {x: [[0.3, -1.2, 2.0], [0.7, 0.4, -0.5]], m: [[1, 1, 0], [1, 1, 1]], fade: 0.5, rate: 0.9, which: 0}
     return book_of("mine", blocks, t, given)
 
@@ -65,6 +71,19 @@ def test_min_for_max_a_function_forgotten_another_choice_and_what_is_not_divided
         np.log2(S[1, 0])
     )
     assert said(book, "mean", ())["m is left out of the sum."] == pytest.approx(S.sum() / 5)
+
+
+def test_a_constant_that_is_left_out_is_said_with_what_it_stood_in(book: Book) -> None:
+    assert said(book, "left", (0, 1))["1 is left out of 1 − rate."] == pytest.approx(0.9 * 1.2)
+
+
+def test_of_a_choice_only_what_is_taken_makes_it_a_logarithm(book: Book) -> None:
+    """The policy loss of GRPO may be one that has a logarithm, as REINFORCE's has; by the ratio it has none."""
+    kin = Relatives(book.blueprint)
+    assert is_logarithm(book.block_named("info"), kin)
+    assert not is_logarithm(book.block_named("taken"), kin)
+    grpo = made(numbers="grpo")
+    assert not is_logarithm(grpo.block_named("policy_loss"), Relatives(grpo.blueprint))
 
 
 def test_a_ratio_of_which_the_logarithm_is_clipped(book: Book) -> None:
