@@ -114,7 +114,10 @@ PLANTED: dict[str, tuple[str, dict[str, Callable[[Any], Any]]]] = {
     "the last token of each response left out": (
         "logps.chosen", {"mask": lambda mask: mask * (np.cumsum(mask[:, ::-1], 1)[:, ::-1] > 1)}),
     "prompt and pads counted": ("logps.chosen", {"mask": np.ones_like}),
-    "single.reward (implicit reward: β times the log-ratio): it is doubled": ("rewards.chosen", {"reward": lambda reward: 2 * reward}),
+    "single.reward (implicit reward: β times the log-ratio): it is doubled": (
+        "rewards.chosen",
+        {"reward": lambda reward: 2 * reward},
+    ),
     "kto.desirable_weight = 1.27": (
         "total_loss", {"weight": lambda weight: np.where(weight == 1.5, 1.27, weight)}),
     "kto.loss_type = apo_zero_unpaired": ("kl", {"z": lambda _: 0.0}),
