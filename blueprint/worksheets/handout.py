@@ -4,6 +4,7 @@ What a blank needs besides stands behind the blanks: the steps that lead from on
 the numbers that they, and long sums, read. So that everything can be calculated from the paper alone.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from blueprint.worksheets.requested_blanks import require
 
 MOST = 12
 """How many numbers of a sum are put beside a blank; more of them stand behind the blanks."""
+ACCENTS = {"\u0302": r"\hat", "\u0304": r"\bar"}
+ACCENTED = re.compile(f"(\\w)([{''.join(ACCENTS)}])")
+"""A letter and the accent that is printed above it; some, as Â, are one letter in themselves."""
 MORE = 2
 """Digits that given numbers have on paper beyond those that a sheet shows, so that all of an answer come out right."""
 
@@ -341,6 +345,12 @@ def _pages(groups: list[list[Put]], head: list[Put]) -> list[list[Put]]:
     return pages
 
 
+def accented(text: str) -> str:
+    """Sets letters with a hat or a bar as mathematics where there are such: the font would put it behind them, onto what follows."""
+    found = ACCENTED.sub(lambda each: rf"$\mathrm{{{ACCENTS[each[2]]}{{{each[1]}}}}}$", text.replace("$", r"\$"))
+    return found if ACCENTED.search(text) else text
+
+
 def _draw(figure: Any, page: list[Put]) -> None:
     from matplotlib.lines import Line2D
 
@@ -348,9 +358,8 @@ def _draw(figure: Any, page: list[Put]) -> None:
     for put in page:
         y -= STEP * put.down
         text, _, right = put.text.partition("\t")
-        drawn = figure.text(
-            LEFT + put.indent, y, text, size=put.size, color=put.color, weight=put.weight, parse_math=False
-        )
+        look = {"size": put.size, "color": put.color, "weight": put.weight}
+        drawn = figure.text(LEFT + put.indent, y, accented(text), **look, parse_math=accented(text) != text)
         if put.rule:
             box = drawn.get_window_extent()
             end = RIGHT - (0.16 if right else 0)

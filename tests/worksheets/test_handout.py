@@ -7,7 +7,7 @@ import pytest
 from blueprint.inputs import load
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import Asked, Worksheet, WorksheetError, worksheet
-from blueprint.worksheets.handout import check_paper, handout, print_handout
+from blueprint.worksheets.handout import accented, check_paper, handout, print_handout
 from tests.page.workshop import MAINS
 from tests.worksheets.finder import answers_in
 from tests.worksheets.on_paper import Paper
@@ -81,6 +81,21 @@ def test_rows_ask_for_their_formula(tmp_path: Path) -> None:
     tasks = handout(rows).tasks
     assert {task.asks for task in tasks} == {"formula"}
     print_handout(handout(rows), tmp_path / "rows.pdf", answers=True)
+
+
+@pytest.mark.parametrize("name", MAINS.values())
+def test_a_hat_stands_above_its_letter(name: str) -> None:
+    """The font sets r and a hat that is a sign of its own so that the hat is above the bracket that follows."""
+    from matplotlib.figure import Figure
+
+    assert accented("r\u0302[n] = $1, β·r_w[n]") == r"$\mathrm{\hat{r}}$[n] = \$1, β·r_w[n]"
+    assert accented("Â = $1") == "Â = $1"
+    figure = Figure()
+    for block in blueprint_of(load(name)).blocks():
+        spelled = accented(f"{block.symbol}[n] = 1")
+        assert not {"\u0302", "\u0304"} & {*spelled}
+        if "$" in spelled:
+            figure.text(0, 0, spelled).get_window_extent()  # matplotlib reads it, or raises
 
 
 def test_only_a_pdf_is_paper() -> None:
