@@ -407,6 +407,8 @@ class Pages:
         if name == "clip":
             x, low, high = parts
             return ["o", "minimum", [["o", "maximum", [x, low]], high]]
+        if name == "sigmoid":
+            return ["o", "div", [["c", 1], ["o", "add", [["c", 1], ["o", "exp", [["o", "neg", parts]]]]]]]
         return ["o", SWAPPED[name], parts[::-1]] if name in SWAPPED else ["o", OPERATIONS[name], parts]
 
     def _reference(self, leaf: Leaf) -> Node:

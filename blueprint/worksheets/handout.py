@@ -346,7 +346,7 @@ def _pages(groups: list[list[Put]], head: list[Put]) -> list[list[Put]]:
 
 
 def accented(text: str) -> str:
-    """Sets letters with a hat or a bar as mathematics where there are such: the font would put it behind them, onto what follows."""
+    """Sets letters with a hat or a bar as mathematics, where there are such: the font would put it onto what follows."""
     found = ACCENTED.sub(lambda each: rf"$\mathrm{{{ACCENTS[each[2]]}{{{each[1]}}}}}$", text.replace("$", r"\$"))
     return found if ACCENTED.search(text) else text
 

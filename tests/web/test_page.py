@@ -58,6 +58,13 @@ def test_of_many_steps_it_shows_those_that_the_sheet_shows(opened: Opened) -> No
     assert shown["target"][-3:] == ["0.039", "0.330", "1"]
 
 
+def test_a_line_of_the_sheet_is_a_line_of_the_page(opened: Opened) -> None:
+    """The probability that the chosen response is preferred is no row, but an expression: σ of the difference."""
+    page = opened(page_text("reward-model"))
+    (row,) = [row for row in page.locator("#overview tr").all_inner_texts() if "P(right)" in row]
+    assert row.split("\t")[2:6] == ["0.582", "0.513", "0.590", "0.430"]
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (1366, 768), (1440, 900), (1920, 1080)])
 def test_the_whole_loss_stands_on_one_screen(opened: Opened, width: int, height: int) -> None:
     page = opened(page_text("default"), viewport={"width": width, "height": height})
