@@ -155,7 +155,7 @@ def read(folder: Path) -> Study:
 PANELS = {
     "length": "length: mean of the last 20 episodes",
     "kl": "KL of each update, k3 after its last epoch",
-    "clip_fraction": "share of ratios outside 1 ± ε",
+    "clip_fraction": "clip fraction: ratios outside 1 ± ε",
     "entropy": "entropy of the policy, nats",
     "explained_variance": "explained variance of the critic",
     "grad_norm": "largest gradient norm, before its clip",
@@ -189,8 +189,10 @@ def figure_of(study: Study, panels: Sequence[str] = tuple(PANELS), title: str = 
     grid.ravel()[0].legend(fontsize=8, frameon=False, loc="best")
     for panel in grid[-1]:
         panel.set_xlabel("steps of all environments together", fontsize=8)
-    if title:
-        figure.suptitle(title, fontsize=11)
+    several = study.frame()["seed"].nunique() > 1
+    told = "; ".join(filter(None, (title, "pale lines are seeds, bold ones their median" if several else "")))
+    if told:
+        figure.suptitle(told, fontsize=11 if title else 9)
     return figure
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.labs.settings import settings
-from blueprint.labs.study import SOLVED, read
+from blueprint.labs.study import SOLVED, figure_of, read
 from tests.labs.figures import FIGURES, FIRST, KEPT, PAGE, PICTURES, STUDIES, draw_all, table, thinned, with_tables
 
 DIGITS = 1e-4
@@ -22,6 +22,12 @@ def test_the_tables_of_the_page_are_what_is_kept() -> None:
     assert all(f"blueprint lab cart-pole {options} -o {name}/" in page for name, options in STUDIES.items())
     assert set(re.findall(r"\(pictures/([\w-]+)\.png\)", page)) == set(FIGURES)
     assert all((PICTURES / f"{name}.png").stat().st_size < 200_000 for name in FIGURES)
+
+
+def test_a_chart_says_what_its_lines_are() -> None:
+    figure = figure_of(read(KEPT / "methods"))
+    assert figure.get_suptitle() == "pale lines are seeds, bold ones their median"
+    assert "clip fraction: ratios outside 1 ± ε" in [panel.get_title(loc="left") for panel in figure.axes]
 
 
 def test_ppo_solves_it_from_every_seed() -> None:
