@@ -120,3 +120,11 @@ def test_one_optimiser_has_one_norm_and_one_rate_whatever_is_typed_for_the_criti
     rows, same = built(*APART, "preset=trl_1.12"), built("update.epochs=2", "update.max_norm=0.5", "preset=trl_1.12")
     assert rows["update1.norm.policy"] == rows["update1.norm.critic"]
     np.testing.assert_array_equal(rows["epoch2.critic.W"], same["epoch2.critic.W"])
+
+
+@pytest.mark.parametrize("name", ["default", "epochs", "grpo"])
+def test_the_policy_of_the_first_epoch_is_not_said_to_be_updated(name: str) -> None:
+    """Before the first step of an optimiser π_θ is π_old; where Δ is typed it is not: both are the policy in training."""
+    leads = {sheet.title: sheet.lead for sheet in blueprint_of(load(name)).sheets}
+    assert "policy in training" in leads["Policy"]
+    assert "after the update" not in leads["Policy"] + leads.get("Critic", "")

@@ -86,7 +86,7 @@ def new_critic(head: InView, rows: Rows, update_step: Block | None) -> Sheet:
     """Outlines the critic after the simulated update."""
     old = [rows[f"old_critic.{weight}"] for weight in (*"EW", "head.w", "head.b")]
     (E, W, w, b), update = moved("critic", old, update_step, OF_THE_CRITIC)
-    lead = "the critic after the update; the value loss compares it with the returns"
+    lead = "the critic in training; the value loss compares its values with the returns"
     return _critic("critic", "Critic", lead, (Memory(E, W), Head(w, b)), head.on("critic"), rows, *update)
 
 
@@ -158,7 +158,7 @@ REFERENCE = Part(
 NEW = Part(
     "policy",
     "Policy",
-    "π_θ, the policy after the update, reads the same tokens; the loss compares it with π_old",
+    "π_θ, the policy in training, reads the same tokens; the loss compares it with π_old",
     "policy_kl",
 )
 
