@@ -41,7 +41,7 @@ from blueprint.dumps.formats import (
     save,
 )
 from blueprint.dumps.metadata import mentioned
-from blueprint.dumps.own_kind import Understood, algorithm_said, preset_of_library, preset_said, understood
+from blueprint.dumps.own_kind import Understood, preset_of_library, preset_said, understood
 from blueprint.dumps.read import (
     DumpKind,
     Inspection,
@@ -63,6 +63,7 @@ from blueprint.dumps.recognise import (
     UNUSED,
     Names,
     Recognised,
+    algorithm_said,
     names_in_metadata,
     pairs_in,
     recognise,

@@ -9,19 +9,13 @@ from blueprint.dumps.batch import Dump, run_fields
 from blueprint.dumps.formats import Array, Raw
 from blueprint.dumps.metadata import Mentioned, mentioned
 from blueprint.dumps.read import not_understood
-from blueprint.dumps.recognise import METADATA, Names, Recognised, column_of, known_preset, recognise
+from blueprint.dumps.recognise import ALGORITHM, METADATA, Names, Recognised, column_of, known_preset, recognise
 from blueprint.inputs.catalogue import Catalogue, Setting
 
-ALGORITHM = "algorithm"
 COUNTED = "num_tokens"
 """What TRL logs of all steps so far together, of which one file says nothing."""
 
 D = TypeVar("D", bound=Dump)
-
-
-def algorithm_said(metadata: Mapping[str, Any]) -> str:
-    """Returns the algorithm that metadata say, in small letters with underscores; "" where they say none."""
-    return str(metadata.get(ALGORITHM) or "").lower().replace("-", "_")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
 from blueprint.dumps.metadata import Mentioned, mentioned, without_effect
 from blueprint.dumps.recognise import (
     AID,
+    ALGORITHM,
     LOGGED,
     METADATA,
     NAMES,
@@ -24,6 +25,7 @@ from blueprint.dumps.recognise import (
     UNUSED,
     Names,
     Recognised,
+    algorithm_said,
     nearest,
     recognise,
 )
@@ -46,6 +48,7 @@ class DumpKind:
     read: makes a dump of a file as it was read, and raises MinibatchError in a sentence that begins with the path.
     names: its table of names, by which a file that holds none of them is told to be no dump; None where there is no table.
     needs: what is computed of what, by quantity the sets of names of which one is enough; see `Needs`.
+    algorithms: the words by which metadata say that a file is one, the usual one first.
     """
 
     called: str
@@ -54,6 +57,7 @@ class DumpKind:
     is_one: Callable[[Raw], bool] | None = None
     names: Names | None = None
     needs: Needs = field(default_factory=dict)
+    algorithms: Sequence[str] = ()
 
 
 def dump_kinds() -> list[DumpKind]:
@@ -63,8 +67,18 @@ def dump_kinds() -> list[DumpKind]:
 
 
 def kind_of_file(raw: Raw) -> DumpKind:
-    """Returns which kind of dump a file is."""
-    return next(each for each in dump_kinds() if each.is_one is None or each.is_one(raw))
+    """Returns which kind of dump a file is. Raises MinibatchError where its metadata say an algorithm that no kind has."""
+    kinds_known = dump_kinds()
+    said, known = algorithm_said(raw.metadata), [word for each in kinds_known for word in each.algorithms]
+    if said and said not in known:
+        usual = dict.fromkeys(each.algorithms[0] for each in kinds_known if each.algorithms)
+        meant = nearest(said, known)
+        raise MinibatchError(
+            f"metadata, {ALGORITHM}: found {unquoted(raw.metadata[ALGORITHM])}, by which nothing here is computed; "
+            f"{f'did you mean {meant}? Otherwise write' if meant else 'write'} the one that computes as yours does, one of "
+            f"{', '.join(usual)} …, or leave it out: then names of tensors tell what it is."
+        )
+    return next(each for each in kinds_known if each.is_one is None or each.is_one(raw))
 
 
 ROWS = 2
@@ -105,13 +119,16 @@ def read_dump(path: str | PathLike[str], above_zero: bool = False) -> Dump:
     """
     raw = open_raw(Path(path))
     raw.above_zero = above_zero
-    return kind_of_file(raw).read(raw, Path(path))
+    with naming(Path(path)):
+        kind = kind_of_file(raw)
+    return kind.read(raw, Path(path))
 
 
 def read_minibatch(path: str | PathLike[str]) -> Minibatch:
     """Reads a dump of a training step of RLHF. Raises MinibatchError as `read_dump`, and for a dump of another kind."""
     raw = open_raw(Path(path))
-    kind = kind_of_file(raw)
+    with naming(Path(path)):
+        kind = kind_of_file(raw)
     require(kind.is_one is None, f"{path}: {kind.called}, which is verified by itself: name this one file alone.")
     return minibatch_from(raw, Path(path))
 
@@ -275,7 +292,8 @@ def inspect(path: str | PathLike[str], above_zero: bool = False) -> Inspection:
     """
     raw = open_raw(Path(path))
     raw.above_zero = above_zero
-    kind = kind_of_file(raw)
+    with naming(Path(path)):
+        kind = kind_of_file(raw)
     if kind.is_one is not None:
         return _of_kind(raw, kind, Path(path))
     with naming(Path(path)):

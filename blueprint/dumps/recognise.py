@@ -215,9 +215,17 @@ OF_OTHERS = ("KL_logps", "policy_KL_logps", "elsewhere.logp")
 """What KTO's trainers call log-probs of responses to other prompts, of which its KL is estimated."""
 
 
+ALGORITHM = "algorithm"
+
+
+def algorithm_said(metadata: Mapping[str, Any]) -> str:
+    """Returns the algorithm that metadata say, in small letters with underscores; "" where they say none."""
+    return str(metadata.get(ALGORITHM) or "").strip().lower().replace("-", "_").replace(" ", "_")
+
+
 def single_responses(raw: Raw) -> bool:
     """Whether a file is a step of KTO whose responses are not in pairs: it says so, or has log-probs of its KL."""
-    says = str(raw.metadata.get("algorithm") or "").lower() == "kto"
+    says = algorithm_said(raw.metadata) == "kto"
     return (says or any(name in raw.tensors for name in OF_OTHERS)) and not pairs_in(raw.tensors)
 
 

@@ -445,4 +445,4 @@ def _own_preset(metadata: Mapping[str, Any], library: str | None) -> str:
     return preset_of_library(NAMES, library, algorithm)
 
 
-DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs, NAMES, NEEDS)
+DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs, NAMES, NEEDS, ALGORITHMS)

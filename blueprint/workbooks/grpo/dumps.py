@@ -174,6 +174,13 @@ LENGTH, UNSURE, AGGREGATION = "max_completion_length", "top_entropy_quantile", "
 DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, UNSURE, AGGREGATION)
 CUT = "mask_truncated_completions"
 SUMMED, NORMALISED = "sum_then_normalize", "normalize_then_sum"
+ALGORITHMS = (
+    "grpo", "rloo", "dr_grpo", "dapo", "gspo", "cispo", "bnpo", "luspo", "sapo", "vespo", "gdpo", "remax", "opo", "gpg", "reinforce",
+    "reinforce_plus_plus", "reinforce_plus_plus_baseline", "reinforce++", "reinforce++_baseline", "reinforce_baseline",
+    "flash_reinforce", "group_norm", "grpo_vectorized", "grpo_passk", "rloo_vectorized", "optimal_token_baseline",
+    "tir_optimal_token_baseline",
+)  # fmt: skip
+"""What papers call an algorithm without a critic, and libraries their estimators of advantages and their losses."""
 OF_PPO = ("gae", "ppo")
 OF_OTHERS = (*OF_PPO, "sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
 BY_STD, DIVIDED = "norm_adv_by_std_in_grpo", ("", "grpo", "grpo_vectorized", "grpo_passk")
@@ -470,4 +477,4 @@ def _check_scores(scores: Array, none: Array) -> None:
     require(not len(wrong), says)
 
 
-DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS)
+DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS, ALGORITHMS)

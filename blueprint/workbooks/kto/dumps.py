@@ -169,4 +169,4 @@ def _log_probs(name: str, tensors: Mapping[str, Array], called: Mapping[str, str
         )
 
 
-DUMPS = DumpKind("a step of KTO", kto_presets, step_of, single_responses, NAMES, NEEDS)
+DUMPS = DumpKind("a step of KTO", kto_presets, step_of, single_responses, NAMES, NEEDS, ("kto",))

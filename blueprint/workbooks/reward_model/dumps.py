@@ -248,4 +248,4 @@ def _end(tensors: Mapping[str, Array], pad: int | None) -> int | None:
     return pad if pad is not None and pad in tokens else int(tokens[counts.argmax()]) if len(tokens) else None
 
 
-DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored, NAMES, NEEDS)
+DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored, NAMES, NEEDS, ALGORITHMS)

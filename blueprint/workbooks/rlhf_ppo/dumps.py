@@ -3,4 +3,4 @@
 from blueprint.dumps import PPO_NAMES, DumpKind, minibatch_from
 from blueprint.workbooks.common.conventions import rlhf
 
-DUMPS = DumpKind("a step of RLHF", rlhf, minibatch_from, names=PPO_NAMES)
+DUMPS = DumpKind("a step of RLHF", rlhf, minibatch_from, names=PPO_NAMES, algorithms=("ppo", "gae"))

@@ -200,4 +200,4 @@ def _counted(
     return np.asarray((labels[:, 1:] if before else labels) != IGNORED)
 
 
-DUMPS = DumpKind("a step of fine-tuning", sft_presets, step_of, is_fine_tuned, NAMES, NEEDS)
+DUMPS = DumpKind("a step of fine-tuning", sft_presets, step_of, is_fine_tuned, NAMES, NEEDS, ALGORITHMS)
