@@ -209,12 +209,14 @@ def judged(
     return Judged(lines, first, causes)
 
 
+@np.errstate(all="ignore")
 def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
     """Returns the causes that explain a deviation and leave the least: each is tried on that quantity alone, from the files' own
     rows before it, then on the rest. One that takes evidence (`bits`) is named only if there is enough, and it explains all.
 
     A doubtful cause is compared with later stages: a less doubtful one that explains as much is named before it; one that gives the
-    same numbers is named with it.
+    same numbers is named with it. What a cause comes to may be beyond every number: then it explains nothing, and numpy has nothing
+    to say of it.
     """
     tried, known, by = 0, 0, dict[str, Any]()
     best = Best(lambda match: _doubt(match, by[match.said], name))

@@ -198,7 +198,7 @@ def test_save_refuses_in_a_sentence(tmp_path: Path) -> None:
             {},
             "expected tensors with the same number of rows, found {'a': 2, 'b': 3}.",
         ),
-        ("a.npz", {"a": np.array(["x"])}, {}, "a: found <U1 of 1 axes, expected numbers, [B] or [B, T]."),
+        ("a.npz", {"a": np.array(["x"])}, {}, "a: found <U1 of 1 axis, expected numbers, [B] or [B, T]."),
         (
             "a.npz",
             batch(),

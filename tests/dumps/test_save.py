@@ -37,3 +37,20 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "run.npz")
     with pytest.raises(MinibatchError, match="this is a pipe or a device; save it as a file first"):
         read_minibatch(tmp_path / "run.npz")
+
+
+@pytest.mark.parametrize("ending", ["npz", "safetensors", "jsonl", "parquet"])
+def test_numbers_of_half_the_responses_are_refused(tmp_path: Path, ending: str) -> None:
+    tensors = {"logprobs_old": np.zeros((4, 3)), "scores": np.zeros(2)}
+    sentence = f"run.{ending}: expected tensors with the same number of rows, found {{'logprobs_old': 4, 'scores': 2}}."
+    with pytest.raises(MinibatchError, match=re.escape(sentence)):
+        save(tmp_path / f"run.{ending}", tensors)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_both_sides_of_pairs_stand_below_each_other_where_the_format_allows_it(tmp_path: Path) -> None:
+    tensors = {"per_token_logps": np.zeros((4, 3)), "chosen_logps": np.zeros(2)}
+    save(tmp_path / "run.npz", tensors)
+    for ending in ("jsonl", "parquet"):
+        with pytest.raises(MinibatchError, match="the same number of rows, as this format has, found"):
+            save(tmp_path / f"run.{ending}", tensors)

@@ -216,13 +216,18 @@ WRITERS: dict[str, Callable[[Path, Mapping[str, Array], Mapping[str, Any]], None
     ".parquet": _parquet,
 }
 """By the ending of a path: writes named arrays of the same number of rows, [B] or [B, T], and metadata."""
+BY_ROW = (".jsonl", ".parquet")
+"""Endings of formats that hold row by row, in which no tensor has more rows than others."""
+OF_PAIRS = ("chosen", "rejected", "pair", "margin")
+"""Parts of names of what has a number for each pair, beside which both sides of pairs may stand below each other, [2P, T]."""
 
 
 def save(path: str | Path, tensors: Mapping[str, Array], metadata: Mapping[str, Any] | None = None) -> None:
     """Writes tensors of B responses and what is said about them, in the format that the ending of the path names.
 
-    tensors: by neutral name (or a library's own), [B] or [B, T]; anything that numpy makes an array of. Tensors of torch
-        are first made `tensor.detach().float().cpu()`.
+    tensors: by neutral name (or a library's own), [B] or [B, T]; anything that numpy makes an array of. Beside numbers of
+        pairs, [P], those of both sides may stand below each other, [2P, T], in a format that does not hold row by row. Tensors
+        of torch are first made `tensor.detach().float().cpu()`.
     metadata: library, version, step, preset, layout, hyperparameters, logged …; where they do not say it, `schema` is ours
         and `layout` is "response".
 
@@ -269,12 +274,15 @@ def _array_of(path: Path, name: str, tensor: Array) -> Array:
 def _check_names(path: Path, arrays: Mapping[str, Array]) -> None:
     counts = {name: len(array) if array.ndim else 0 for name, array in arrays.items()}
     rows = min(counts.values(), default=0)
+    of_pairs = any(part in name for name in arrays for part in OF_PAIRS)
+    twice = 2 * rows if of_pairs and path.suffix.lower() not in BY_ROW else rows
     require(
-        bool(counts) and {*counts.values()} <= {rows, 2 * rows},  # both sides of pairs may stand below each other
-        f"{path}: expected tensors with the same number of rows, found {counts or 'none'}.",
+        bool(counts) and {*counts.values()} <= {rows, twice},
+        f"{path}: expected tensors with the same number of rows{', as this format has' if twice == rows and of_pairs else ''}, "
+        f"found {counts or 'none'}.",
     )
     for name, array in arrays.items():
         require(
             array.dtype.kind in "biuf" and array.ndim <= 2 and name != WHOLE,
-            f"{path}: {name}: found {array.dtype} of {array.ndim} axes, expected numbers, [B] or [B, T].",
+            f"{path}: {name}: found {array.dtype} of {array.ndim} {'axis' if array.ndim == 1 else 'axes'}, expected numbers, [B] or [B, T].",
         )
