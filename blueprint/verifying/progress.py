@@ -1,9 +1,13 @@
-"""How what takes long shows its progress, and how many threads it may take."""
+"""How what takes long shows its progress, how many threads it may take, and how long a search for causes goes on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import thread_time
+from typing import TypeVar
 
 import torch
+
+T = TypeVar("T")
 
 Progress = Callable[[int], None]
 Watch = Callable[[str, int], Progress]
@@ -28,3 +32,28 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+MOST_SECONDS = 20.0
+"""So long a search for causes may take, in a processor's time: the likelier ones are tried by then."""
+
+
+class Room:
+    """How many causes may be tried: so many, or all where it is None, in the time that there is. tried: how many were."""
+
+    def __init__(self, most: int | None) -> None:
+        """Begins to count."""
+        self.most, self.tried, self._end = most, 0, thread_time() + MOST_SECONDS
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return thread_time() > self._end
+
+    def of(self, stage: Sequence[T]) -> Iterator[T]:
+        """Yields the causes of a stage for which there is room, and all of which numbers tell that they explain something."""
+        left = len(stage) if self.most is None else self.most - self.tried
+        for at, each in enumerate(stage):
+            if getattr(each, "found", False) or (at < left and not self.late):
+                self.tried += 1
+                yield each

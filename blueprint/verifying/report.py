@@ -241,7 +241,7 @@ def _first(verdict: Verdict, first: Line) -> Iterator[str]:
     if search and first.says == DIFFERS:
         yield from explanations(verdict.causes, [verdict], verdict.lines, search.unexplained)
         if not verdict.causes and search.tried < search.known:
-            yield f"  {search.tried:,} of {search.known:,} were tried: the others would take too long on a file of this size."
+            yield f"  {search.tried:,} of at least {search.known:,} were tried, the likeliest: the others would take too long."
     for line in verdict.lines:
         if line.within:
             shares = ", ".join(f"{name} ({100 * share:.0f} % of it)" for name, share in line.within.items())

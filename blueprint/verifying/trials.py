@@ -26,7 +26,7 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
-from blueprint.verifying.progress import Watch
+from blueprint.verifying.progress import Room, Watch
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
 from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, same, told_apart
 
@@ -218,14 +218,13 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
     same numbers is named with it. What a cause comes to may be beyond every number: then it explains nothing, and numpy has nothing
     to say of it.
     """
-    tried, known, by = 0, 0, dict[str, Any]()
+    room, known, by = Room(most), 0, dict[str, Any]()
     best = Best(lambda match: _doubt(match, by[match.said], name))
     for stage in tries:
-        left = len(stage) if most is None else most - tried
-        here = [each for at, each in enumerate(stage) if at < left or getattr(each, "found", False)]
-        tried, known = tried + len(here), known + len(stage)
-        enough = evidence.bits(name)
-        plain = [each for each in here if getattr(each, "found", False) or not getattr(each, "bits", 0.0) > enough]
+        known, enough = known + len(stage), evidence.bits(name)
+        plain = (
+            each for each in room.of(stage) if getattr(each, "found", False) or not getattr(each, "bits", 0.0) > enough
+        )
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
         both = [
             each
@@ -236,11 +235,14 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         best.add([match for each, match in both if match.rest or not getattr(each, "bits", 0.0)])
         if best.settled():
             break
+        if room.late:
+            known += 1  # at least one more is not listed
+            break
     matches = told_apart(
         nearest_first(best.matches),
         lambda match: evidence.otherwise(by[match.said], name, alone=match.rank == OF_ONE_QUANTITY),
     )
-    return Causes(matches, tried, known, "None of the known mistakes that were tried explains it.")
+    return Causes(matches, room.tried, known, "None of the known mistakes that were tried explains it.")
 
 
 LEAST = 3.0
