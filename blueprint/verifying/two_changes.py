@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import log2
 from typing import Any, NamedTuple
 
@@ -25,6 +26,10 @@ SHARE, FEWEST = 32, 8
 """Of so many changes that there is time for, one is a pair; and so many pairs are computed at least."""
 TYPED, NEAR = 200, 1e-2
 """Numbers of two digits, of either sign and of a size; and how far a number may be from one: whether it explains is computed."""
+MOST_NEAR, MOST_PAIRS = 1 << 14, 1 << 10
+"""So many pairs are looked at that come near a quantity, and so many handed on, the plainest: where more do, chance brings them."""
+LARGEST_TYPED = 1e6
+"""A larger number nobody types in front of a term."""
 OF_ONE_EFFECT = 4
 """So many changes of the same effect are told apart, by other files, or are named together."""
 
@@ -87,18 +92,19 @@ def two_at_a_time(
     if len(alike) < 2 or not np.isfinite([*straight, *logged]).all():
         return []
     came_to = np.stack([each[0].came_to for each in alike])
-    found = dict.fromkeys(_summing(came_to - straight, logged - straight, np.full_like(straight, 2 * allowed)))
+    summing = _summing(came_to - straight, logged - straight, np.full_like(straight, 2 * allowed))
+    found = dict.fromkeys(islice(summing, MOST_NEAR))
     for rest in (np.zeros_like(straight), *(straight - part for part in parts)):
         own, theirs = straight - rest, logged - rest
         if np.all(np.abs(own) > 2 * allowed) and np.all(np.abs(theirs) > 2 * allowed):
             with np.errstate(over="ignore"):  # what is beyond every number explains nothing
                 room = 2 * allowed / np.abs(own) + 2 * allowed / np.abs(theirs)
                 factors, wanted = (came_to - rest) / own, theirs / own
-            found |= dict.fromkeys(_multiplying(factors, wanted, room))
+            found |= dict.fromkeys(islice(_multiplying(factors, wanted, room), MOST_NEAR))
     bits = log2(len(alike) ** 2) + CERTAIN
     both = ([alike[one], alike[two]] for one, two in sorted(found, key=lambda pair: (sum(pair), pair)))
     made = ([_together(one.change, two.change, settings, bits) for one in ones for two in twos] for ones, twos in both)
-    return [there for each in made if (there := [pair for pair in each if pair is not None])]
+    return [*islice((there for each in made if (there := [pair for pair in each if pair is not None])), MOST_PAIRS)]
 
 
 def terms_fitted(effects: Effects, name: str, straight: Array, logged: Array) -> list[Any]:
@@ -113,7 +119,7 @@ def terms_fitted(effects: Effects, name: str, straight: Array, logged: Array) ->
         size = float(moved @ moved)
         by = float(moved @ (logged - straight)) / size if size and np.isfinite(size) else 0.0
         rounded = float(f"{by:.2g}")
-        if rounded not in (0.0, 1.0) and abs(by - rounded) <= NEAR * abs(by):
+        if rounded not in (0.0, 1.0) and abs(rounded) <= LARGEST_TYPED and abs(by - rounded) <= NEAR * abs(by):
             found.append(each.change.term(rounded)._replace(bits=bits, fitted=True, found=True))
     return found
 

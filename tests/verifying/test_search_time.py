@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
+from time import thread_time
 
 import numpy as np
 import pytest
@@ -65,3 +66,10 @@ def test_causes_of_numbers_beyond_every_number_are_looked_for_in_silence(
     found = logged(tmp_path, name, quantity, value)
     assert found.first is not None
     assert found.first.line.compared.logged == value
+
+
+def test_a_number_that_chance_would_explain_is_searched_in_time_and_no_term_of_its_size_is_named(tmp_path: Path) -> None:
+    began = thread_time()
+    found = logged(tmp_path, "trl_reward/margin", "loss", 1e308)
+    assert thread_time() - began < 60.0  # half a minute of it; without bounds pairs alone took two
+    assert not [each.said for each in found.causes if "1e+308" in each.said]
