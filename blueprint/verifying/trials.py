@@ -363,12 +363,14 @@ def verify_parts(
     steps, notes = in_order(batches)
     progress = watch("recomputing", sum(each.size for each in steps))
     for each in steps:
-        chosen = choose(each, options)
         try:
+            chosen = choose(each, options)
             trials.append((chosen, way.trial(each, chosen.values, options, steps)))
         except MinibatchError as error:
             unread[Path(each.path)] = str(error)
         progress(each.size)
+    if not trials:
+        choose(steps[0], options)  # what is wrong with an option is no fault of a file
     alone = len(trials) == 1
     search = alone and options.causes
     parts = [Part(Path(of.batch.path), chosen, way.verdict(of, chosen.preset.name, search)) for chosen, of in trials]

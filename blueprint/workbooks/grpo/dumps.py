@@ -439,8 +439,7 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
             none = np.asarray(np.isnan(functions).all(axis=1))
             with np.errstate(over="ignore", invalid="ignore"):
                 tensors["scores"] = np.where(none, np.nan, np.nansum(functions * each_counts, axis=1))
-            if np.isfinite(functions).any():  # of a step that nobody judged another sentence tells
-                _check_scores(tensors["scores"], none)
+            _check_scores(tensors["scores"], none)
         function_weights = tuple(each_counts.tolist())
     dtypes = {**batch.dtypes, **{name: array.dtype.name for name, array in tensors.items() if name not in batch.dtypes}}
     known = {field.name: getattr(batch, field.name) for field in fields(batch)}

@@ -73,12 +73,19 @@ def test_responses_that_are_taken_out_take_their_rewards_along() -> None:
     assert some.function_weights == WEIGHTS
 
 
-@pytest.mark.parametrize("said", [np.nan, np.inf])
-def test_a_step_that_nobody_judged_is_refused_in_a_sentence(said: float) -> None:
+def test_a_step_that_nobody_judged_is_verified_from_its_advantages_on() -> None:
     tensors = {name: each for name, each in step(GROUPS).items() if name != "scores"}
-    nobody = dump(tensors | {"rewards_per_func": np.full((12, 2), said)}, 0.0)
-    with pytest.raises(MinibatchError, match="no response has a score that is a number; without scores a step is"):
-        verify_one(nobody)
+    nobody = dump(tensors | {"rewards_per_func": np.full((12, 2), np.nan)}, 0.0)
+    found = verify_one(nobody).verdict
+    assert found.uncompared["advantages"] == "a score that is a number, of any response"
+    assert [line.compared.name for line in found.lines if line.compared.name.endswith("loss")]
+    assert any("a score that is a number, of any response missing" in note for note in found.notes)
+
+
+def test_infinite_rewards_of_all_responses_are_refused() -> None:
+    tensors = {name: each for name, each in step(GROUPS).items() if name != "scores"}
+    with pytest.raises(MinibatchError, match="rewards_per_func, row 0: with reward_weights it comes to inf, expected a fin"):
+        dump(tensors | {"rewards_per_func": np.full((12, 2), np.inf)}, 0.0)
 
 
 @pytest.mark.parametrize(

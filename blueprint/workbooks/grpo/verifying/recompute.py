@@ -90,6 +90,8 @@ def _for_advantages(step: GroupedStep, use: Settings) -> list[str]:
     """Names what is missing for advantages: scores, whole groups, or what is paid from the reward."""
     has = step.tensors
     found = _without(has, "scores")
+    if not found and not np.isfinite(np.asarray(has["scores"])).any():
+        found.append("a score that is a number, of any response")
     baseline, spread = use["group.baseline"], use["group.std"]
     compares = use["group.of"] != "row" and not (baseline in ("none", "greedy") and spread == "none")
     if compares and step.lacks:
