@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from blueprint.dumps.batch import Dump, run_fields
 from blueprint.dumps.formats import Array, Raw
 from blueprint.dumps.metadata import Mentioned, mentioned
-from blueprint.dumps.read import not_understood
+from blueprint.dumps.read import not_read, not_understood
 from blueprint.dumps.recognise import ALGORITHM, METADATA, Names, Recognised, column_of, known_preset, recognise
 from blueprint.inputs.catalogue import Catalogue, Setting
 
@@ -22,7 +22,7 @@ D = TypeVar("D", bound=Dump)
 class Understood:
     """A file with its names understood. raw: as it was read; found: of its tensors; named: of its metadata.
 
-    unknown: sentences on names that were not understood and change nothing.
+    unknown: sentences on names that were not understood, or are not needed, and change nothing.
     """
 
     raw: Raw
@@ -97,7 +97,9 @@ def understood(
     found = recognise(read, names, presets)
     named = mentioned(said, found.library and found.library.lower(), names, settings, presets().table)
     strange = [name for name in found.unknown if name not in aside]
+    unused = [name for name in found.unused if name not in aside]
     unknown = not_understood(read, strange, named, (*METADATA, ALGORITHM, *metadata), names, settings)
+    unknown = (*not_read(raw, unused), *unknown)
     return Understood(raw, found, named, unknown)
 
 

@@ -139,7 +139,7 @@ def minibatch_from(raw: Raw, path: Path) -> Minibatch:
         found = recognise(raw)
         named = mentioned(raw.metadata, found.preset or found.library)
         batch = minibatch_of(raw, found, named, str(path))
-        return replace(batch, notes=(*batch.notes, *not_understood(raw, found.unknown, named)))
+        return replace(batch, notes=(*batch.notes, *not_read(raw, found.unused), *not_understood(raw, found.unknown, named)))
 
 
 @contextmanager
@@ -211,6 +211,17 @@ def not_understood(
         "metadata": ([key for key in raw.metadata if key not in metadata], metadata),
     }
     return tuple(_sentence(kind, listed, known) for kind, (listed, known) in kinds.items() if listed)
+
+
+def not_read(raw: Raw, unused: Collection[str]) -> tuple[str, ...]:
+    """Returns a sentence on tensors of numbers that are known, and of which nothing is computed, nor compared with them.
+
+    Whole numbers are token ids and places: nobody takes them for results.
+    """
+    names = [name for name in unused if raw.tensors[name].dtype.kind == "f"]
+    more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    listed = ", ".join(map(unquoted, names[:MOST_LISTED]))
+    return (f"tensors that nothing here reads, and that are not compared: {listed}{more}",) if names else ()
 
 
 def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:

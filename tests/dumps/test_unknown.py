@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from blueprint.dumps import inspect
+from blueprint.dumps import inspect, read_dump
 from blueprint.dumps.read import MOST_LISTED
 from tests.dumps.batches import batch, reread
 
@@ -51,3 +51,16 @@ def test_inspect_lists_them_in_its_own_places_only(tmp_path: Path) -> None:
     assert found.mentioned.unknown_settings == ("lr", "algorithm.lamda")
     assert found.batch is not None
     assert unknown(found.batch.notes) == []
+
+
+REAL = Path(__file__).parents[1] / "data" / "real"
+
+
+def test_tensors_that_are_known_and_not_read_are_said_and_token_ids_are_not(tmp_path: Path) -> None:
+    of_verl = read_dump(REAL / "verl_grpo" / "grpo" / "verl-batch_000000.safetensors")
+    said = "tensors that nothing here reads, and that are not compared: "
+    assert f"{said}returns, token_level_rewards" in of_verl.notes
+    ids = {"position_ids": np.ones((3, 6), np.int64), "sum_pi_squared": np.ones((3, 6))}
+    assert f"{said}sum_pi_squared" in reread(tmp_path, batch() | ids, {"library": "verl"}).notes
+    of_kto = min((REAL / "trl_kto" / "kto").glob("*.safetensors"))
+    assert not [note for note in read_dump(of_kto).notes if note.startswith(said)]

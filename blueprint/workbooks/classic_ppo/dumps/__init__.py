@@ -24,6 +24,7 @@ from blueprint.dumps import (
     mentioned,
     names_in_metadata,
     naming,
+    not_read,
     not_understood,
     preset_said,
     require,
@@ -293,6 +294,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
     with naming(path):
         library = library_of(str(raw.metadata["library"])) if raw.metadata.get("library") else None
         called, unknown = _called(raw, library)
+        unused = [name for name in raw.tensors if name not in called.values() and name not in unknown]
         metadata = mentioned(raw.metadata, library, NAMES, CLASSIC)
         tensors, at, notes = shaped({name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library)
         _check_finite(tensors, called)
@@ -304,7 +306,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
             at,
             library=library,
             preset=preset_said(raw.metadata, classic_presets, library),
-            notes=(*notes, *not_understood(raw, unknown, metadata, METADATA, NAMES, CLASSIC)),
+            notes=(*notes, *not_read(raw, unused), *not_understood(raw, unknown, metadata, METADATA, NAMES, CLASSIC)),
             hyperparameters=metadata.settings,
             logged=metadata.logged,
             **run_fields(raw.metadata),
