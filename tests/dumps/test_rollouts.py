@@ -85,7 +85,7 @@ def test_a_step_of_rlhf_is_none_and_a_rollout_is_told_from_it(tmp_path: Path) ->
 
 
 OTHERS: dict[str, tuple[dict[str, Array], dict[str, Any], str]] = {
-    "no rewards": ({"rewards": np.ones(0)}, {"library": "cleanrl", "names": {"rewards": "unused"}}, "found no rewards of steps"),
+    "no rewards": ({"rewards": np.ones(0)}, {"library": "cleanrl", "names": {"rewards": "unused"}}, r"rewards \[T, N\] are missing"),
     "a shape": ({"values_old": np.ones((5, 3))}, {}, r"values_old: found \[5, 3\] steps and environments, expected \[5, 2\]"),
     "a half end": ({"done": np.full((5, 2), 0.5)}, {}, "done: found other numbers than 0 and 1"),
     "next values": ({"next_values": np.ones(3)}, {}, "next_values: found 3 numbers, expected 2, one for each environment"),
@@ -94,12 +94,12 @@ OTHERS: dict[str, tuple[dict[str, Array], dict[str, Any], str]] = {
     "order": ({"rows": np.array([0, 9])}, {}, 'rows number the steps of the flattened rollout: say "order"'),
     "a wrong order": ({"rows": np.array([0, 9])}, {"order": "rows"}, "metadata, order: found rows, expected time or environment"),
     "of it": ({"rows": np.array([0, 9]), "entropy": np.ones(3)}, {"order": "time"}, "entropy: found 3 numbers, expected 2"),
-    "no rows": ({"entropy": np.ones(3)}, {}, "entropy: found 3 numbers, expected 10, the steps of the rollout; add `rows`"),
+    "no rows": ({"entropy": np.ones(3)}, {}, "entropy: found 3 numbers, expected 10, the steps of the rollout; add rows"),
     "a preset": ({}, {"preset": "sb4"}, "metadata, .*sb4"),
     "a number": ({}, {"library": "sb3", "hyperparameters": {"gamma": "high"}}, "hyperparameter gamma: found high"),
     "a logged token": ({}, {"library": "sb3", "logged": {"loss": "low"}}, "logged loss: found low, expected a number"),
     "twice": ({"old_values": np.ones((5, 2))}, {}, "values_old.* could both be values_old; keep one"),
-    "no last end": ({"episode_starts": np.ones((5, 2)), "done": np.ones(0)}, {"names": {"done": "unused"}}, "add `last_done`"),
+    "no last end": ({"episode_starts": np.ones((5, 2)), "done": np.ones(0)}, {"names": {"done": "unused"}}, r"last_done \[N\], whether the last step ended an episode, is missing: add it"),
     "a name": ({"x": np.ones(2)}, {"names": {"x": "reward"}}, "metadata, names: reward is no neutral name of a rollout"),
 }  # fmt: skip
 
@@ -121,3 +121,24 @@ def test_ends_that_terminated_says_are_ends(tmp_path: Path) -> None:
     found = rollout(tmp_path, neutral(terminated=np.ones((5, 2))), {})
     assert found.tensors["done"].min() == 1
     assert found.notes == ("terminated is 1 where done is 0: done is taken to be 1 there",)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "said"),
+    [
+        ("values", np.ones((5, 3)), "values: found [5, 3] steps and environments, expected [5, 2] as rewards has."),
+        ("values", np.ones((5, 2, 2)), "values: found the shape [5, 2, 2], expected [T, N]."),
+        ("next_value", np.ones(1), "next_value: found 1 number, expected 2, one for each environment."),
+        ("dones", np.full((5, 2), 0.5), "dones: found other numbers than 0 and 1, expected 1 where an episode began."),
+        ("mb_inds", np.array([99]), "mb_inds: expected whole numbers from 0 to 9, the steps of the flattened rollout."),
+        ("newlogprob", np.ones(1), "newlogprob: found 1 number, expected 3, the rows of the minibatch."),
+    ],
+)
+def test_what_is_refused_has_the_files_own_names(tmp_path: Path, name: str, array: Array, said: str) -> None:
+    tensors = {
+        "rewards": np.ones((5, 2)), "values": np.ones((5, 2)), "dones": np.zeros((5, 2)), "next_done": np.zeros(2),
+        "next_value": np.ones(2), "mb_inds": np.arange(3), "newlogprob": -np.ones(3),
+    }  # fmt: skip
+    with pytest.raises(MinibatchError) as refused:
+        rollout(tmp_path, tensors | {name: array}, {"library": "cleanrl"})
+    assert str(refused.value).endswith(f": {said}")

@@ -29,7 +29,9 @@ from blueprint.dumps import (
     preset_said,
     require,
     run_fields,
+    said_shape,
 )
+from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
 
@@ -132,21 +134,22 @@ LAYOUT = {"torchrl": ENVIRONMENT}
 
 
 def shaped(
-    given: Mapping[str, Array], metadata: Mapping[str, Any], library: str | None
+    given: Mapping[str, Array], metadata: Mapping[str, Any], library: str | None, called: Mapping[str, str]
 ) -> tuple[dict[str, Array], Array, list[str]]:
     """Returns the tensors of a rollout, [N, T]; where the rows of the minibatch stand, [M, 2]; and what was assumed.
 
-    given: by neutral name. Raises MinibatchError where something is missing, or shapes disagree.
+    given: by neutral name; called: what the file calls each. Raises MinibatchError where something is missing, or shapes disagree.
     """
+    own = {name: unquoted(each) for name, each in called.items()}
     layout = _word(metadata, "layout") or LAYOUT.get(library or "", TIME)
-    steps = {name: _turned(name, given[name], layout) for name in (*OF_STEPS, "episode_starts") if name in given}
-    _check_steps(steps)
+    steps = {name: _turned(name, given[name], layout, own) for name in (*OF_STEPS, "episode_starts") if name in given}
+    _check_steps(steps, own)
     starts, shape = steps.pop("episode_starts", None), steps["rewards"].shape
-    ends = {name: _one_each(name, given[name], shape[0]) for name in ("next_values", "last_done") if name in given}
-    tensors, notes = _with_ends(steps | ends, starts)
-    at = _places(given.get("rows"), shape, metadata, library)
+    ends = {name: _one_each(own[name], given[name], shape[0]) for name in ("next_values", "last_done") if name in given}
+    tensors, notes = _with_ends(steps | ends, starts, own)
+    at = _places(given.get("rows"), shape, metadata, library, own)
     of_minibatch = {name: given[name] for name in OF_MINIBATCH if name in given}
-    rows = {name: _of_minibatch(name, each, len(at), layout, "rows" in given) for name, each in of_minibatch.items()}
+    rows = {name: _of_minibatch(name, each, len(at), layout, own) for name, each in of_minibatch.items()}
     return tensors | rows, at, notes
 
 
@@ -156,7 +159,7 @@ def _word(metadata: Mapping[str, Any], key: str) -> str | None:
     return None if found is None else str(found)
 
 
-def _turned(name: str, array: Array, layout: str) -> Array:
+def _turned(name: str, array: Array, layout: str, own: Mapping[str, str]) -> Array:
     """Returns a tensor of steps with its environments first; a single environment may be left out, or a last axis of 1."""
     axes = 3 if name.startswith("logits") else 2
     wide = np.asarray(array, dtype=np.float64)
@@ -166,56 +169,64 @@ def _turned(name: str, array: Array, layout: str) -> Array:
         wide = wide[:, None] if layout == TIME else wide[None]
     require(
         wide.ndim == axes,
-        f"{name}: found the shape {list(array.shape)}, expected [T, N]{'' if axes == 2 else ' and actions'}.",
+        f"{own[name]}: found the shape {said_shape(array.shape)}, expected [T, N]{'' if axes == 2 else ' and actions'}.",
     )
     return wide.swapaxes(0, 1) if layout == TIME else wide
 
 
-def _check_steps(steps: Mapping[str, Array]) -> None:
-    require("rewards" in steps, "found no rewards of steps, expected `rewards` [T, N]: advantages are made of them.")
+def _check_steps(steps: Mapping[str, Array], own: Mapping[str, str]) -> None:
+    require("rewards" in steps, "rewards [T, N] are missing: advantages are made of them.")
     *_, environments, length = steps["rewards"].shape
-    require(environments * length > 0, f"rewards: found {length} steps of {environments} environments, expected some.")
+    found_so = f"{counted(length, 'step')} of {counted(environments, 'environment')}"
+    require(environments * length > 0, f"{own['rewards']}: found {found_so}, expected some.")
     for name, array in steps.items():
         found, expected = list(array.shape[1::-1]), [length, environments]
-        require(found == expected, f"{name}: found {found} steps and environments, expected {expected} as rewards has.")
+        says = f"{own[name]}: found {found} steps and environments, expected {expected} as {own['rewards']} has."
+        require(found == expected, says)
 
 
 def _one_each(name: str, array: Array, environments: int) -> Array:
     flat = np.asarray(array, dtype=np.float64).reshape(-1)
     require(
         len(flat) == environments,
-        f"{name}: found {len(flat)} numbers, expected {environments}, one for each environment.",
+        f"{name}: found {counted(len(flat), 'number')}, expected {environments}, one for each environment.",
     )
     return flat
 
 
-def _with_ends(tensors: dict[str, Array], starts: Array | None) -> tuple[dict[str, Array], list[str]]:
+def _with_ends(
+    tensors: dict[str, Array], starts: Array | None, own: Mapping[str, str]
+) -> tuple[dict[str, Array], list[str]]:
     """Adds `done`, of the starts of episodes where the file has those, and checks that ends are 0 or 1."""
     last = tensors.pop("last_done", None)
     notes = []
     if "done" not in tensors and starts is not None:
         if last is None:
             raise MinibatchError(
-                "found episode_starts but not whether the last step ended an episode; add `last_done` [N] (CleanRL's next_done, "
-                "the dones that Stable-Baselines3 passes to compute_returns_and_advantage)."
+                f"{own['episode_starts']} is there, and last_done [N], whether the last step ended an episode, is missing: add it "
+                "(CleanRL's next_done, the dones that Stable-Baselines3 passes to compute_returns_and_advantage)."
             )
         tensors["done"] = np.concatenate([starts[:, 1:], last[:, None]], axis=1)
     require(
         "done" in tensors,
-        "found no ends of episodes, expected `done` [T, N], or `episode_starts` [T, N] and `last_done` [N].",
+        "ends of episodes are missing: done [T, N], or episode_starts [T, N] and last_done [N].",
     )
     for name in [each for each in ("done", "terminated") if each in tensors]:
         require(
             bool(np.isin(tensors[name], (0, 1)).all()),
-            f"{name}: found other numbers than 0 and 1, expected 1 where an episode ended after the step.",
+            f"{own.get(name, own.get('episode_starts', name))}: found other numbers than 0 and 1, expected 1 where an episode "
+            f"{'ended after the step' if name in own else 'began'}.",
         )
     if "terminated" in tensors and (tensors["terminated"] > tensors["done"]).any():
-        notes.append("terminated is 1 where done is 0: done is taken to be 1 there")
+        done = own.get("done", "done")
+        notes.append(f"{own['terminated']} is 1 where {done} is 0: {done} is taken to be 1 there")
         tensors["done"] = np.maximum(tensors["done"], tensors["terminated"])
     return tensors, notes
 
 
-def _places(rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, Any], library: str | None) -> Array:
+def _places(
+    rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, Any], library: str | None, own: Mapping[str, str]
+) -> Array:
     """Returns environment and step of each row of the minibatch, [M, 2]; without `rows` it is the whole rollout."""
     environments, steps = shape
     if rows is None:
@@ -223,25 +234,25 @@ def _places(rows: Array | None, shape: tuple[int, ...], metadata: Mapping[str, A
     flat = np.asarray(rows, dtype=np.float64).reshape(-1)
     require(
         len(flat) > 0 and bool(np.isin(flat, np.arange(environments * steps)).all()),
-        f"rows: expected whole numbers from 0 to {environments * steps - 1}, the steps of the flattened rollout.",
+        f"{own['rows']}: expected whole numbers from 0 to {environments * steps - 1}, the steps of the flattened rollout.",
     )
     order = _word(metadata, "order") or ORDER.get(library or "")
     require(
         order is not None or environments == 1,
-        'rows number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
+        f'{own["rows"]} number the steps of the flattened rollout: say "order" in the metadata, "time" for step·environments + '
         'environment or "environment" for environment·steps + step.',
     )
     return places(flat.astype(np.int64), shape, order or TIME)
 
 
-def _of_minibatch(name: str, array: Array, count: int, layout: str, listed: bool) -> Array:
+def _of_minibatch(name: str, array: Array, count: int, layout: str, own: Mapping[str, str]) -> Array:
     """Returns a tensor of the minibatch, [M]; without rows it is one of all steps, and turned as those are."""
-    actions = array.shape[-1:] if name == "logits_new" else ()
-    turned = _turned(name, array, layout) if not listed and array.ndim > 1 + len(actions) else array
+    actions, listed = array.shape[-1:] if name == "logits_new" else (), "rows" in own
+    turned = _turned(name, array, layout, own) if not listed and array.ndim > 1 + len(actions) else array
     flat = np.asarray(turned, dtype=np.float64).reshape(-1, *actions)
-    steps = "the steps of the rollout; add `rows` [M] if it is a minibatch of them"
+    steps = "the steps of the rollout; add rows [M] if it is a minibatch of them"
     expected = f"{count}, {'the rows of the minibatch' if listed else steps}"
-    require(len(flat) == count, f"{name}: found {len(flat)} numbers, expected {expected}.")
+    require(len(flat) == count, f"{own[name]}: found {counted(len(flat), 'number')}, expected {expected}.")
     return flat
 
 
@@ -296,7 +307,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
         called, unknown = _called(raw, library)
         unused = [name for name in raw.tensors if name not in called.values() and name not in unknown]
         metadata = mentioned(raw.metadata, library, NAMES, CLASSIC)
-        tensors, at, notes = shaped({name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library)
+        tensors, at, notes = shaped({name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library, called)
         _check_finite(tensors, called)
         return Rollout(
             str(path),
