@@ -27,6 +27,7 @@ from blueprint.dumps import (
     read_dump,
     require,
 )
+from blueprint.inputs import counted
 from blueprint.verifying import read_dumps, verifier_of
 from blueprint.verifying.runs.steps import find
 
@@ -195,8 +196,8 @@ def _rows(one: Dump, other: Dump) -> Rows:
     counts = [rows_in(each) for each in (one, other)]
     require(
         counts[0] == counts[1],
-        f"{one.path} has {counts[0]} rows and {other.path} {counts[1]}: they are of different batches, or of parts of one; "
-        "compare the same part.",
+        f"{one.path} has {counted(counts[0], 'row')} and {other.path} {counts[1]}: they are of different batches, or of parts "
+        "of one; compare the same part.",
     )
     return _each_beside_itself(counts[0]), "as they stand", True
 
@@ -273,7 +274,7 @@ def _refuse(one: Minibatch, other: Minibatch, ours: list[bytes], theirs: list[by
     quoted = " ".join(map(str, tokens[:MOST_TOKENS].tolist())) + (" …" if len(tokens) > MOST_TOKENS else "")
     raise MinibatchError(
         f"{one.path} and {other.path} are of different batches: the response in row {one.file_row(row)} of the first, of "
-        f"{len(tokens)} tokens ({quoted}), is not in the second{where}. Compare dumps of the same responses."
+        f"{counted(len(tokens), 'token')} ({quoted}), is not in the second{where}. Compare dumps of the same responses."
     )
 
 
@@ -286,8 +287,8 @@ def _as_they_stand(one: Minibatch, other: Minibatch) -> Rows:
     counts = len(one.mask), len(other.mask)
     require(
         counts[0] == counts[1],
-        f"{one.path} has {counts[0]} responses and {other.path} {counts[1]}, and without response_ids in both nothing tells which "
-        "are the same: write the tokens into both, or compare the same responses.",
+        f"{one.path} has {counted(counts[0], 'response')} and {other.path} {counts[1]}, and without response_ids in both "
+        "nothing tells which are the same: write the tokens into both, or compare the same responses.",
     )
     lengths = [np.asarray(each.mask.sum(axis=1)) for each in (one, other)]
     odd = np.flatnonzero(lengths[0] != lengths[1])
@@ -295,6 +296,7 @@ def _as_they_stand(one: Minibatch, other: Minibatch) -> Rows:
         row = int(odd[0])
         raise MinibatchError(
             f"{one.path} and {other.path} are of different batches, or in another order: row {one.file_row(row)} has "
-            f"{lengths[0][row]} tokens in the first and {lengths[1][row]} in the second; write response_ids into both."
+            f"{counted(int(lengths[0][row]), 'token')} in the first and {lengths[1][row]} in the second; write response_ids "
+            "into both."
         )
     return _each_beside_itself(counts[0]), "as they stand: without response_ids in both nothing tells more", True

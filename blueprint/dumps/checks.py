@@ -30,9 +30,10 @@ def check_numbers(batch: Minibatch, empty: bool, above_zero: bool) -> tuple[str,
     whether log-probs above 0 are accepted; then they are returned, in sentences. Raises MinibatchError for no token at all, NaN
     or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
     """
+    every = "the one response is" if len(batch.mask) == 1 else f"all {len(batch.mask)} responses are"
     require(
         empty or bool(batch.mask.any()),
-        f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first.",
+        f"{every} empty: the mask is 0 throughout; find out where it comes from first.",
     )
     accepted = list[str]()
     for name, array in ((name, each) for name, each in batch.tensors.items() if each.dtype.kind == "f"):
@@ -54,9 +55,8 @@ def _accepted(batch: Minibatch, name: str, above: Array) -> list[str]:
     many = int(inside.sum())
     largest = float(batch.tensors[name][inside].max(initial=0.0))
     of = said(name, batch.called.get(name, name))
-    return [f"{of}: {many} log-probs above 0 are accepted as asked (up to {largest:.3g}): no model gave them"] * (
-        many > 0
-    )
+    are = "log-prob above 0 is" if many == 1 else "log-probs above 0 are"
+    return [f"{of}: {many} {are} accepted as asked (up to {largest:.3g}): no model gave them"] * (many > 0)
 
 
 def _refuse(batch: Minibatch, name: str, bad: Array, what: str, advice: str) -> None:

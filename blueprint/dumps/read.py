@@ -139,7 +139,9 @@ def minibatch_from(raw: Raw, path: Path) -> Minibatch:
         found = recognise(raw)
         named = mentioned(raw.metadata, found.preset or found.library)
         batch = minibatch_of(raw, found, named, str(path))
-        return replace(batch, notes=(*batch.notes, *not_read(raw, found.unused), *not_understood(raw, found.unknown, named)))
+        return replace(
+            batch, notes=(*batch.notes, *not_read(raw, found.unused), *not_understood(raw, found.unknown, named))
+        )
 
 
 @contextmanager

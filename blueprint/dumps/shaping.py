@@ -16,6 +16,7 @@ import numpy as np
 from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.formats import Array, MinibatchError, Raw, require, said_shape
 from blueprint.dumps.recognise import NAMES, Recognised, refuse_pairs
+from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 
 TOKENWISE = (
@@ -126,7 +127,7 @@ class Given:
                 continue
             row = int(np.argmax(other != mine))
             raise MinibatchError(
-                f"row {row}: {self.called_by(name)} has {other[row]} entries, "
+                f"row {row}: {self.called_by(name)} has {counted(int(other[row]), 'entry', 'entries')}, "
                 f"{self.called_by('logprobs_old')} {mine[row]}; they need the same."
             )
 
@@ -320,7 +321,7 @@ def _listed(rows: Array) -> str:
 def _empty(mask: Array) -> str:
     """Says which responses have no token, if any."""
     rows = np.flatnonzero(~mask.any(axis=1))
-    count = f"{len(rows)} of {len(mask)} responses are empty, row {_listed(rows)}"
+    count = f"{len(rows)} of {counted(len(mask), 'response')} {'is' if len(rows) == 1 else 'are'} empty, row {_listed(rows)}"
     return f"{count}: only what the preset keeps behind the last token counts of them" if len(rows) else ""
 
 
@@ -337,6 +338,11 @@ def _of_rows(given: Given) -> dict[str, Array]:
     return found
 
 
+def _said_left_out(out: Array, count: int) -> str:
+    are, their = ("is", "its") if len(out) == 1 else ("are", "their")
+    return f"{len(out)} of {counted(count, 'row')} {are} left out, {their} sample_mask is 0: {_listed(out)}"
+
+
 def _left_out(batch: Minibatch, given: Given) -> Minibatch:
     """Leaves out the rows whose sample_mask is 0."""
     keep = given.mask("sample_mask") if "sample_mask" in given else np.ones(len(batch.slots), np.bool_)
@@ -350,7 +356,7 @@ def _left_out(batch: Minibatch, given: Given) -> Minibatch:
         slots=batch.slots[keep],
         first=batch.first[keep],
         rows=np.flatnonzero(keep),
-        notes=(*batch.notes, f"{len(out)} of {len(keep)} rows are left out, their sample_mask is 0: {_listed(out)}"),
+        notes=(*batch.notes, _said_left_out(out, len(keep))),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from blueprint.dumps.batch import COUNTED_IN, Dump, Minibatch, Place
 from blueprint.dumps.formats import Array, MinibatchError, require, same_numbers
+from blueprint.inputs import counted
 
 AnyDump = TypeVar("AnyDump", bound=Dump)
 Key = tuple[int, int, int, int]
@@ -175,7 +176,7 @@ def _stacked_alike(name: str, batches: Sequence[Minibatch]) -> Array:
     for batch, array in zip(batches, arrays, strict=True):
         require(
             array.ndim == arrays[0].ndim,
-            f"{batches[0].path} and {batch.path} cannot be joined: {name} has {arrays[0].ndim} axes in one and "
+            f"{batches[0].path} and {batch.path} cannot be joined: {name} has {counted(arrays[0].ndim, 'axis', 'axes')} in one and "
             f"{array.ndim} in the other; save it alike in all files of a step.",
         )
     return _stacked(arrays)

@@ -35,9 +35,9 @@ def suggestion(meant: str | None, known: Sequence[str]) -> str:
     return f"did you mean {meant}?" if meant else some
 
 
-def counted(number: int, noun: str) -> str:
-    """Spell a count with its noun: 1 word, 2 words."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, several: str = "") -> str:
+    """Spell a count with its noun: 1 word, 2 words; several: its plural, where that is not with an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {several or f'{noun}s'}"
 
 
 def shown(value: object) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blueprint.dumps import OLDER, Array, Minibatch
+from blueprint.inputs import counted
 from blueprint.verifying.compare import AGREES, BESIDE, DIFFERS, TOO_COARSE, Compared, Line, first_spot
 from blueprint.verifying.two_forwards import (
     CERTAIN,
@@ -196,10 +197,8 @@ def _sentences(batch: Minibatch, found: Gap, room: Room, like: list[str]) -> Ite
     """Yields how far both are apart by token, response and position, and what that is like."""
     name, old = (batch.called.get(each, each) for each in (ENGINES, TRAINERS))
     tokens, loud = int(found.tokens.sum()), int(found.loud.sum())
-    yield (
-        f"{name} should be {old}, of the same policy, but {loud:,} of {tokens:,} tokens differ, by {found.size():.2g} (root mean "
-        f"square); {room}."
-    )
+    differ = f"{loud:,} of {counted(tokens, 'token')} {'differs' if loud == 1 else 'differ'}"
+    yield f"{name} should be {old}, of the same policy, but {differ}, by {found.size():.2g} (root mean square); {room}."
     apart = np.abs(np.where(found.tokens, found.apart, 0.0))
     row, column = (int(each) for each in np.unravel_index(apart.argmax(), apart.shape))
     of_rows, of_columns = found.of_rows(), _of_columns(found)

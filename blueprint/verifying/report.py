@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.dumps import COUNTED_IN, PLACE_KEYS, Place
+from blueprint.inputs import counted
 from blueprint.quoting import table
 from blueprint.verifying.compare import (
     AGREES,
@@ -38,7 +39,7 @@ def table_of(lines: Sequence[Line], more: tuple[str, ...] = (), cells: Sequence[
 def _row(line: Line) -> tuple[str, ...]:
     """Prints both numbers of a quantity; of a tensor those where it first deviates, else how many tokens were compared."""
     found = line.compared
-    logged, ours = f"{found.cells:,} {found.axes.cell}s", ""
+    logged, ours = counted(found.cells, found.axes.cell), ""
     both = found if found.logged is not None else found.spot
     if both:
         logged, ours = f"{both.logged:.7g}", f"{both.recomputed:.7g}"
@@ -57,7 +58,8 @@ def where(line: Line) -> str:
     if not axes.column:
         return (
             f"{line.called}, {place}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
-            f"  It deviates in {found.deviating:,} of {found.cells:,} {axes.cell}s; the largest difference is {found.largest:.3g}."
+            f"  It deviates in {found.deviating:,} of {counted(found.cells, axes.cell)}; the largest difference "
+            f"is {found.largest:.3g}."
         )
     return (
         f"{line.called}, {place}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
@@ -310,12 +312,12 @@ def _not_compared(found: StepVerdict) -> Iterator[str]:
 def _head(found: StepVerdict) -> str:
     """Says how many files there are, of what."""
     batches = [each.verdict.replayed.batch for each in found.parts]
-    many, counted = sum(each.many for each in batches), batches[0].counted
+    many, of = sum(each.many for each in batches), batches[0].counted
     counts = {what: len({getattr(each.place or Place(), what) for each in batches} - {None}) for what in COUNTED_IN}
     plurals = {what: f"{what}es" if what.endswith("batch") else f"{what}s" for what in COUNTED_IN}
     several = ", ".join(f"{count} {plurals[what]}" for what, count in counts.items() if count > 1)
     step = "Files without a step" if found.step is None else f"Step {found.step}"
-    return f"{step}: {len(found.parts)} files of {many:,} {counted}{f': {several}' if several else ''}.\n"
+    return f"{step}: {len(found.parts)} files of {many:,} {of}{f': {several}' if several else ''}.\n"
 
 
 def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.dumps import ENGINE, Array, Minibatch
+from blueprint.inputs import counted
 from blueprint.verifying.compare import AGREES, DIFFERS, EARLY, TOO_COARSE, Compared, Line, first_spot
 from blueprint.verifying.logged import CALLED
 from blueprint.verifying.rounding import HALF, held_in
@@ -396,7 +397,8 @@ def _sentences(batch: Minibatch, each: Gap, forward: tuple[str, str], like: list
     name, old = (batch.called.get(one, one) for one in (each.name, each.name.replace("new", "old")))
     tokens, loud = int(each.tokens.sum()), int(each.loud.sum())
     unit = "" if each.unit == 1 else ", over the spread of the values"
-    note = f"{name} should be {old}, but {loud:,} of {tokens:,} tokens differ, by {each.size():.2g} (root mean square{unit})"
+    differ = f"{loud:,} of {counted(tokens, 'token')} {'differs' if loud == 1 else 'differ'}"
+    note = f"{name} should be {old}, but {differ}, by {each.size():.2g} (root mean square{unit})"
     if each.name == "logprobs_new":
         note += f"; the mean ratio is {np.exp(np.clip(each.apart[each.tokens], -50, 50)).mean():.4g} instead of 1"
     yield f"{note}; forwards in {dtype} ({why}) usually differ by up to {usual:.2g} and never by more than {most:.2g}."

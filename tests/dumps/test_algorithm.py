@@ -22,7 +22,11 @@ def _saved(folder: Path, algorithm: Any) -> Path:
     ("algorithm", "found", "advice"),
     [
         ("grpoo", "grpoo", "did you mean grpo? Otherwise write the one that computes as yours does, one of "),
-        ("best-of-n", "best-of-n", "by which nothing here is computed; write the one that computes as yours does, one of "),
+        (
+            "best-of-n",
+            "best-of-n",
+            "by which nothing here is computed; write the one that computes as yours does, one of ",
+        ),
         (3, "3", "or leave it out: then names of tensors tell what it is."),
         (["x"], "['x']", "grpo"),
     ],

@@ -145,7 +145,7 @@ def test_rows_that_the_library_leaves_out_are_left_out(tmp_path: Path) -> None:
     assert np.array_equal(found.tensors["rewards"], batch()["rewards"][[0, 2]])
     assert found.rows is not None
     assert found.rows.tolist() == [0, 2]
-    assert "1 of 3 rows are left out, their sample_mask is 0: 1" in found.notes
+    assert "1 of 3 rows is left out, its sample_mask is 0: 1" in found.notes
 
 
 def test_words_of_whole_sequences_are_left_aside_where_nothing_tells_where_responses_begin(tmp_path: Path) -> None:
@@ -175,4 +175,4 @@ def test_lists_of_one_row_with_different_lengths_are_refused(tmp_path: Path) -> 
     )
     with pytest.raises(MinibatchError) as error:
         read_minibatch(path)
-    assert str(error.value) == f"{path}: row 1: values_old (values) has 1 entries, logprobs_old 2; they need the same."
+    assert str(error.value) == f"{path}: row 1: values_old (values) has 1 entry, logprobs_old 2; they need the same."

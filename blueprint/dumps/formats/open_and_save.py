@@ -284,5 +284,6 @@ def _check_names(path: Path, arrays: Mapping[str, Array]) -> None:
     for name, array in arrays.items():
         require(
             array.dtype.kind in "biuf" and array.ndim <= 2 and name != WHOLE,
-            f"{path}: {name}: found {array.dtype} of {array.ndim} {'axis' if array.ndim == 1 else 'axes'}, expected numbers, [B] or [B, T].",
+            f"{path}: {name}: found {array.dtype} of {array.ndim} {'axis' if array.ndim == 1 else 'axes'}, expected numbers, "
+            "[B] or [B, T].",
         )

@@ -188,7 +188,10 @@ def _checked(
         values = columns[name]
         lacking = sum(each is None for each in values)
         if lacking:
-            notes += [f"{name} is left aside: {lacking} of {len(values)} responses have none"] * (lacking < len(values))
+            have = "has" if lacking == 1 else "have"
+            notes += [f"{name} is left aside: {lacking} of {len(values)} responses {have} none"] * (
+                lacking < len(values)
+            )
             continue
         _check_values(name, values)
         if name in OF_TOKENS and lengths:

@@ -233,7 +233,8 @@ def _accepted(found: Mapping[str, Array], called: Mapping[str, str]) -> Iterator
         if what.startswith("logp"):
             above = (array > 0) & (found[f"{side}.mask"] if array.ndim == 2 else True)
             if above.any():
-                yield f"{called.get(name, name)}: {int(above.sum())} log-probs above 0 are accepted as asked: no model gave them"
+                are = "log-prob above 0 is" if above.sum() == 1 else "log-probs above 0 are"
+                yield f"{called.get(name, name)}: {int(above.sum())} {are} accepted as asked: no model gave them"
 
 
 ALGORITHMS = ("dpo", "ipo", "kto", "orpo", "cpo", "simpo", "slic", "cdpo")

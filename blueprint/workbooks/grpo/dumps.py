@@ -138,7 +138,10 @@ def groups_of(
     side. prompts: tokens, [B, P]. count: responses. each: how many a prompt has.
     """
     if told is not None:
-        require(len(told) == count, f"group: found {len(told)} entries, expected {count}, one for each response.")
+        require(
+            len(told) == count,
+            f"group: found {counted(len(told), 'entry', 'entries')}, expected {count}, one for each response.",
+        )
         numbers = (
             np.asarray(told, np.float64) if isinstance(told, np.ndarray) and told.dtype.kind == "f" else np.zeros(1)
         )
@@ -175,8 +178,8 @@ DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, UNSURE, AGGREGATION)
 CUT = "mask_truncated_completions"
 SUMMED, NORMALISED = "sum_then_normalize", "normalize_then_sum"
 ALGORITHMS = (
-    "grpo", "rloo", "dr_grpo", "dapo", "gspo", "cispo", "bnpo", "luspo", "sapo", "vespo", "gdpo", "remax", "opo", "gpg", "reinforce",
-    "reinforce_plus_plus", "reinforce_plus_plus_baseline", "reinforce++", "reinforce++_baseline", "reinforce_baseline",
+    "grpo", "rloo", "dr_grpo", "dapo", "gspo", "cispo", "bnpo", "luspo", "sapo", "vespo", "gdpo", "remax", "opo", "gpg",
+    "reinforce", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "reinforce++", "reinforce++_baseline", "reinforce_baseline",
     "flash_reinforce", "group_norm", "grpo_vectorized", "grpo_passk", "rloo_vectorized", "optimal_token_baseline",
     "tir_optimal_token_baseline",
 )  # fmt: skip
@@ -462,7 +465,8 @@ def _weights(functions: Array, weights: Any) -> Array:
     each = np.ones(functions.shape[1]) if weights is None else np.array([number_said(one, WEIGHTS) for one in said])
     require(
         len(each) == functions.shape[1],
-        f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",
+        f"reward_weights: found {counted(len(each), 'weight')}, expected {functions.shape[1]}, one for each column of "
+        "rewards_per_func.",
     )
     require(bool(np.isfinite(each).all()), f"reward_weights: found {unquoted(str(said))}, expected finite numbers.")
     return each

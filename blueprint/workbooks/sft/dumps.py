@@ -29,6 +29,7 @@ from blueprint.dumps import (
     true_or_false,
     understood,
 )
+from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 from blueprint.workbooks.sft.schema import SFT, sft_presets
 
@@ -58,7 +59,9 @@ class FineTuned(Dump):
         """Says how many texts there are, and of how many tokens the loss is a mean."""
         texts = len(self.mask)
         of = f", a share of the loss of {self.share.tokens:,g}" if self.share and self.share.tokens else ""
-        return f"A step of fine-tuning: {texts} text{'s' * (texts > 1)}, {self.many:,} tokens to be learned{of}."
+        return (
+            f"A step of fine-tuning: {texts} text{'s' * (texts > 1)}, {counted(self.many, 'token')} to be learned{of}."
+        )
 
     @property
     def facts(self) -> Mapping[str, Any]:

@@ -84,7 +84,9 @@ def test_a_step_that_nobody_judged_is_verified_from_its_advantages_on() -> None:
 
 def test_infinite_rewards_of_all_responses_are_refused() -> None:
     tensors = {name: each for name, each in step(GROUPS).items() if name != "scores"}
-    with pytest.raises(MinibatchError, match="rewards_per_func, row 0: with reward_weights it comes to inf, expected a fin"):
+    with pytest.raises(
+        MinibatchError, match="rewards_per_func, row 0: with reward_weights it comes to inf, expected a fin"
+    ):
         dump(tensors | {"rewards_per_func": np.full((12, 2), np.inf)}, 0.0)
 
 

@@ -307,7 +307,9 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
         called, unknown = _called(raw, library)
         unused = [name for name in raw.tensors if name not in called.values() and name not in unknown]
         metadata = mentioned(raw.metadata, library, NAMES, CLASSIC)
-        tensors, at, notes = shaped({name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library, called)
+        tensors, at, notes = shaped(
+            {name: raw.tensors[own] for name, own in called.items()}, raw.metadata, library, called
+        )
         _check_finite(tensors, called)
         return Rollout(
             str(path),

@@ -124,7 +124,7 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
     step = replace(batch.some(rows), share=None)
     check_length(batch.path, int(step.mask.sum(axis=1).max()), "a response")
     groups, shown = step.groups, range(len(rows)) if step.rows is None else step.rows
-    count = f"{0 if groups is None else len(np.unique(groups))} with {len(rows)} responses"
+    count = f"{0 if groups is None else len(np.unique(groups))} with {counted(len(rows), 'response')}"
     preset = chosen.preset
     return View(step, np.asarray(shown), settings, preset.name, preset.values, every, "groups", count)
 
