@@ -10,7 +10,7 @@ import numpy as np
 
 from blueprint.dump_comparison.aligned import Aligned
 from blueprint.dumps import Array, Dump, Minibatch
-from blueprint.verifying import TOLERANCES, coarsest, distance, held_in
+from blueprint.verifying import TOLERANCES, as_computed, coarsest, distance, held_in
 from blueprint.verifying.two_forwards import forward, gap, limits, patterns
 
 ORDER = (
@@ -168,7 +168,8 @@ def _inside(pair: Aligned, name: str, shape: tuple[int, ...]) -> Array:
 
 def _tolerance(pair: Aligned, name: str) -> float:
     """Returns how far rounding may move a number, by the coarser dtype of both files."""
-    dtypes = [held_in(dump) if isinstance(dump, Minibatch) else dict(dump.dtypes) for dump in (pair.one, pair.other)]
+    both = [as_computed(dump) for dump in (pair.one, pair.other)]
+    dtypes = [held_in(dump) if isinstance(dump, Minibatch) else dict(dump.dtypes) for dump in both]
     known = [each[name] for each in dtypes if each.get(name) in TOLERANCES]
     return max((TOLERANCES[each] for each in known), default=TOLERANCES["float64"])
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from blueprint.dumps import Dump, MinibatchError, read_dump, require
 from blueprint.verifying.progress import Watch, quiet
+from blueprint.verifying.rounding import as_computed
 from blueprint.verifying.settings import DEFAULT, VerifyOptions
 from blueprint.verifying.verdict import Part, StepVerdict, verifier_of
 
@@ -52,7 +53,7 @@ def verify_dumps(
             each.kind == dumps[0].kind,
             f"{dumps[0].path} and {each.path} are dumps of different kinds, {dumps[0].kind} and {each.kind}: verify them apart.",
         )
-    return verifier_of(dumps[0]).verify(dumps, options, watch, unread)
+    return verifier_of(dumps[0]).verify([as_computed(each) for each in dumps], options, watch, unread)
 
 
 def verify_one(dump: Dump, options: VerifyOptions = DEFAULT) -> Part:
