@@ -140,9 +140,10 @@ class _Reading:
             if not matches:
                 self.unknown.append(name)
                 continue
+            found = f'"{unquoted(value)}" in quotes' if _is_quoted(value) else unquoted(str(value))
             require(
                 isinstance(value, int | float) and not isinstance(value, bool),
-                f"logged {unquoted(name)}: found {unquoted(str(value))}, expected a number.",
+                f"logged {unquoted(name)}: found {found}, expected a number.",
             )
             meanings = " or ".join(f"{'−' * (each.sign < 0)}{each.row.name}" for each in matches)
             require(
@@ -192,6 +193,11 @@ def _words(setting: Setting, row: Row, name: str) -> Iterator[str]:
     own = {} if dotted(name) == row.name or "." in name else own
     yield from own
     yield from (word for word in setting.words if word not in own.values())
+
+
+def _is_quoted(value: Any) -> bool:
+    """Whether it is a number that was written as a text."""
+    return isinstance(value, str) and value.strip().replace(".", "", 1).lstrip("+-").isdecimal()
 
 
 def _applies(row: Row, hyperparameters: Mapping[str, Any]) -> bool:

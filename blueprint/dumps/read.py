@@ -220,7 +220,7 @@ def not_read(raw: Raw, unused: Collection[str]) -> tuple[str, ...]:
 
     Whole numbers are token ids and places: nobody takes them for results.
     """
-    names = [name for name in unused if raw.tensors[name].dtype.kind == "f"]
+    names = [name for name in unused if name in raw.tensors and raw.tensors[name].dtype.kind == "f"]
     more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     listed = ", ".join(map(unquoted, names[:MOST_LISTED]))
     return (f"tensors that nothing here reads, and that are not compared: {listed}{more}",) if names else ()

@@ -20,7 +20,7 @@ from blueprint.dumps.both_sides import SIDES
 from blueprint.dumps.formats import MinibatchError, Raw, require, same_numbers
 from blueprint.inputs.catalogue import Catalogue, Setting, dotted
 from blueprint.inputs.errors import NumbersError
-from blueprint.quoting import unquoted
+from blueprint.quoting import quoted, unquoted
 from blueprint.workbooks.common.conventions import LIVE, rlhf
 
 TENSOR, AID, UNUSED, SETTING, LOGGED, BEYOND = "tensor", "aid", "unused", "setting", "logged", "beyond"
@@ -273,6 +273,7 @@ def recognise(raw: Raw, names: Names = NAMES, presets: Callable[[], Catalogue] =
         if neutral is None:
             unknown[name] = nearest(name, names.spelled(TENSOR, AID)) if name in raw.tensors else None
         elif neutral == UNUSED or name in raw.texts:
+            _check_texts(name, neutral, raw, names)
             unused.append(name)
         else:
             candidates.setdefault(_scores_or(neutral, name, raw), []).append(name)
@@ -282,6 +283,20 @@ def recognise(raw: Raw, names: Names = NAMES, presets: Callable[[], Catalogue] =
         if row.kind in (TENSOR, AID) and row.name in candidates
     }
     return Recognised(called, tuple(unused), unknown, library, preset, notes, names)
+
+
+OF_TEXTS = ("ids", "tokens", "text")
+"""Ends of names of tensors in whose place a column of texts may stand: what was written, not as token ids."""
+
+
+def _check_texts(name: str, neutral: str, raw: Raw, names: Names) -> None:
+    """Raises MinibatchError where texts stand for numbers that something is computed of, as "True" in a mask."""
+    of_numbers = {row.name for row in names.rows if row.kind == TENSOR and not row.name.endswith(OF_TEXTS)}
+    if name in raw.texts and neutral in of_numbers:
+        first = next(iter(raw.texts[name]), "")
+        raise MinibatchError(
+            f"{unquoted(name)}: found texts, such as {quoted(first)}, expected numbers or true and false."
+        )
 
 
 def _scores_or(neutral: str, name: str, raw: Raw) -> str:

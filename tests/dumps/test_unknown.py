@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from blueprint.dumps import inspect, read_dump
+from blueprint.dumps import MinibatchError, inspect, read_dump
 from blueprint.dumps.read import MOST_LISTED
 from tests.dumps.batches import batch, reread
 
@@ -64,3 +66,43 @@ def test_tensors_that_are_known_and_not_read_are_said_and_token_ids_are_not(tmp_
     assert f"{said}sum_pi_squared" in reread(tmp_path, batch() | ids, {"library": "verl"}).notes
     of_kto = min((REAL / "trl_kto" / "kto").glob("*.safetensors"))
     assert not [note for note in read_dump(of_kto).notes if note.startswith(said)]
+
+
+def test_a_logged_number_in_quotes_is_refused_as_that(tmp_path: Path) -> None:
+    said = {"library": "verl", "logged": {"actor/pg_loss": "-0.5"}}
+    with pytest.raises(MinibatchError, match=r'logged actor/pg_loss: found "-0\.5" in quotes, expected a number\.'):
+        reread(tmp_path, batch(), said)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("response_mask", ["True", "True"]), ("response_mask", "11"), ("scores", "0.5"), ("logprobs_new", ["-0.1"] * 2)],
+)
+def test_texts_in_the_place_of_numbers_are_refused_and_not_left_out(tmp_path: Path, name: str, value: object) -> None:
+    row = {
+        "logprobs_old": [-0.5, -0.5],
+        "logprobs_new": [-0.5, -0.4],
+        "response_mask": [1, 0],
+        "scores": 1.0,
+        "advantages": 0.5,
+    }
+    lines = [{"metadata": {"algorithm": "grpo", "layout": "response"}}, row | {name: value}, row | {name: value}]
+    path = tmp_path / "words.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    with pytest.raises(MinibatchError, match=f"{name}: found texts, such as .*, expected numbers or true and false"):
+        read_dump(path)
+
+
+def test_texts_of_prompts_and_responses_may_stand_beside_numbers(tmp_path: Path) -> None:
+    row = {
+        "old_log_probs": [-0.5],
+        "log_prob": [-0.4],
+        "prompts": "Why?",
+        "responses": "So.",
+        "uid": "a",
+        "advantages": 0.5,
+    }
+    lines = [{"metadata": {"library": "verl", "algorithm": "grpo", "layout": "response"}}, row, row]
+    path = tmp_path / "words.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    assert read_dump(path).kind == "grpo"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from blueprint.dumps import MinibatchError, Raw, head_of, is_bundle, is_foreign, whole_number
+from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 from blueprint.verifying.runs.ledger import is_ledger
 from blueprint.verifying.settings import VerifyOptions
@@ -227,7 +228,7 @@ def _file(path: Path, name: str) -> File:
 
 
 def _some(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - MOST_NAMED:,} others" if len(names) > MOST_NAMED else ""
+    more = f" and {counted(len(names) - MOST_NAMED, 'other')}" if len(names) > MOST_NAMED else ""
     return ", ".join(unquoted(name) for name in names[:MOST_NAMED]) + more
 
 
