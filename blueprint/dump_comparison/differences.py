@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dump_comparison.aligned import Aligned
-from blueprint.dumps import Array, Dump, Minibatch
-from blueprint.verifying import TOLERANCES, as_computed, coarsest, distance, held_in
+from blueprint.dumps import Array, Dump, Minibatch, as_computed
+from blueprint.verifying import TOLERANCES, coarsest, distance, held_in
 from blueprint.verifying.two_forwards import forward, gap, limits, patterns
 
 ORDER = (

@@ -52,7 +52,7 @@ from blueprint.verifying.other_spellings import spelled
 from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
-from blueprint.verifying.rounding import SUMS, TOLERANCES, as_computed, coarsest, held_in, last_digit
+from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.rows_shown import (
     View,
     check_length,
@@ -157,7 +157,6 @@ __all__ = [
     "agreeing",
     "agreement_of",
     "amid",
-    "as_computed",
     "before_first_update",
     "beside_the_trainer",
     "causes_of",

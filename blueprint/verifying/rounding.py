@@ -4,16 +4,14 @@
 in docs/verify.md.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 import torch
 
-from blueprint.dumps import Array, Dump, Minibatch
+from blueprint.dumps import Minibatch
 
 TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6})
 """By dtype of torch, from the finest to the coarsest."""
@@ -43,55 +41,6 @@ TELLING = (
 
 FEWEST_DECIMALS, MOST_DIGITS = 2, 7
 """A number of so many decimals, and of no more digits than float32 has, may have been rounded when it was written."""
-
-
-FEW, BITS = 4, 11
-"""So many different numbers of a file that take more than so many bits, and no more than float32 has, tell that it was made of
-float32: each by itself would come about by chance once in half a billion times."""
-
-D = TypeVar("D", bound=Dump)
-
-
-def as_computed(dump: D) -> D:
-    """Returns a dump whose tensors of float64 count as a coarser dtype where all of their numbers are of it, and enough of them
-    tell so.
-
-    So it is in every file of jsonl, which has no other dtype, and where a hook wrote `tolist()` or `astype(float)`.
-    """
-    wide = {
-        name: _numbers(dump, name) for name, dtype in dump.dtypes.items() if dtype == "float64" and name in dump.tensors
-    }
-    found = dict[str, str]()
-    single = {name: each for name, each in wide.items() if _is_exact(each, "float32")}
-    if len(_different(each[np.ldexp(np.frexp(each)[0], BITS) % 1 != 0] for each in single.values())) >= FEW:
-        found |= dict.fromkeys(single, "float32")
-    for dtype in HALF:
-        half = {name: each for name, each in wide.items() if _tells(name) and _is_exact(each, dtype)}
-        if len(_different(each[each % 1 != 0] for each in half.values())) >= ENOUGH:
-            found |= dict.fromkeys(half, dtype)
-    return replace(dump, dtypes={**dump.dtypes, **found}) if found else dump
-
-
-def _tells(name: str) -> bool:
-    """Whether numbers of a tensor show what they were rounded to, also where they are exact in half precision."""
-    return name in TELLING or "logp" in name
-
-
-def _different(numbers: Iterable[Array]) -> Array:
-    return np.unique(np.concatenate([*numbers, np.empty(0)]))
-
-
-def _numbers(dump: Dump, name: str) -> Array:
-    """Returns the numbers of a tensor, inside the mask where it has the mask's shape."""
-    array = np.asarray(dump.tensors[name], np.float64)
-    inside = array[dump.mask.astype(bool)] if array.ndim > 1 and array.shape == dump.mask.shape else array
-    return np.asarray(inside[np.isfinite(inside)])
-
-
-def _is_exact(numbers: Array, dtype: str) -> bool:
-    """Whether all numbers are ones of a dtype."""
-    wide = torch.from_numpy(np.ascontiguousarray(numbers))
-    return bool((wide.to(getattr(torch, dtype)).double() == wide).all())
 
 
 def held_in(batch: Minibatch) -> dict[str, str]:

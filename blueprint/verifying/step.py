@@ -6,9 +6,8 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
-from blueprint.dumps import Dump, MinibatchError, read_dump, require
+from blueprint.dumps import Dump, MinibatchError, as_computed, read_dump, require
 from blueprint.verifying.progress import Watch, quiet
-from blueprint.verifying.rounding import as_computed
 from blueprint.verifying.settings import DEFAULT, VerifyOptions
 from blueprint.verifying.verdict import Part, StepVerdict, verifier_of
 

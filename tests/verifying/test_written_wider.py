@@ -14,8 +14,8 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from safetensors.torch import load_file
 
-from blueprint.dumps import Array, read_dump
-from blueprint.verifying import StepVerdict, VerifyOptions, as_computed, verify_step
+from blueprint.dumps import Array, as_computed, read_dump
+from blueprint.verifying import StepVerdict, VerifyOptions, verify_step
 from tests.dumps.batches import raw_npz
 
 REAL = Path(__file__).parents[1] / "data" / "real"

@@ -19,7 +19,6 @@ import numpy as np
 
 from blueprint.dumps import Dump
 from blueprint.files import check_plot_file, save_plot
-from blueprint.inputs import counted
 from blueprint.quoting import table, unquoted
 from blueprint.verifying import Part
 from blueprint.verifying.runs.ledger import NOT_VERIFIED, Record
@@ -340,7 +339,7 @@ def _unverified(steps: Sequence[StepSummary]) -> Iterator[str]:
     yield "Not verified:"
     yield from (f"  {unquoted(step.name, 200)}: {step.reason}" for step in steps[:MOST_UNVERIFIED])
     if len(steps) > MOST_UNVERIFIED:
-        yield f"  … and {counted(len(steps) - MOST_UNVERIFIED, 'other')}: see --csv FILE."
+        yield f"  … and {len(steps) - MOST_UNVERIFIED:,} others: see --csv FILE."
 
 
 PANELS = {

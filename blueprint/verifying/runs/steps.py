@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from blueprint.dumps import MinibatchError, Raw, head_of, is_bundle, is_foreign, whole_number
-from blueprint.inputs import counted
 from blueprint.quoting import unquoted
 from blueprint.verifying.runs.ledger import is_ledger
 from blueprint.verifying.settings import VerifyOptions
@@ -228,7 +227,8 @@ def _file(path: Path, name: str) -> File:
 
 
 def _some(names: tuple[str, ...]) -> str:
-    more = f" and {counted(len(names) - MOST_NAMED, 'other')}" if len(names) > MOST_NAMED else ""
+    left = len(names) - MOST_NAMED
+    more = f" and {left:,} other{'s' * (left > 1)}" if len(names) > MOST_NAMED else ""
     return ", ".join(unquoted(name) for name in names[:MOST_NAMED]) + more
 
 
