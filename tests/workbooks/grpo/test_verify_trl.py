@@ -141,7 +141,7 @@ def test_of_a_microbatch_without_a_token_no_row_is_said_to_agree() -> None:
 def test_a_mask_of_nothing_is_refused_where_no_setting_leaves_responses_out(tmp_path: Path) -> None:
     each = read(RUNS / "cut")[2]
     each._replace(settings={**each.settings, "mask_truncated_completions": False}).save(tmp_path / "a.safetensors")
-    with pytest.raises(MinibatchError, match="responses are empty: the mask is 0 throughout"):
+    with pytest.raises(MinibatchError, match="the one response is empty: the mask is 0 throughout"):
         read_dump(tmp_path / "a.safetensors")
 
 
