@@ -34,7 +34,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-MOST_SECONDS = 20.0
+MOST_SECONDS = 45.0
 """So long a search for causes may take, in a processor's time: the likelier ones are tried by then."""
 
 
