@@ -309,6 +309,7 @@ class SmallTrial:
     effects: Effects = field(default_factory=Effects)
     of_step: dict[str, Array] = field(default_factory=dict)
     moved: Moved = field(default_factory=list)
+    of_whole: tuple[Kept, Moved] = field(default_factory=lambda: (Kept(), []))
     still: dict[tuple[str, str], bool] = field(default_factory=dict)
     unmoved: dict[str, Array | None] = field(default_factory=dict)
     cells = CELLS
@@ -467,6 +468,8 @@ class SmallTrial:
             )
             return self.recompute(batch, *own)
 
+        if self.whole is not None and not self.quantities[name].after:  # a part may lack what it is made of
+            return otherwise_by(made, each, name, asked, (self.whole, self.of_whole[0]), self.of_whole[1])
         return otherwise_by(made, each, name, asked, (self.batch, self.kept), self.moved)
 
     def verdict(self, preset: str, explain: bool) -> Verdict:

@@ -48,6 +48,8 @@ def moved(dump: Any) -> Any:
     times = max(1, -(-MOVED // max(map(len, dump.tensors.values()))))
     for name, row in dump.tensors.items():
         more = np.concatenate([row] * times)
+        if name in NUMBERED:
+            more = more + np.repeat(np.arange(times), len(row)) * (1 + row.max(initial=0))
         if more.dtype == np.bool_ and more.ndim > 1:  # a mask: the last of some rows is none
             behind = np.flip(np.cumsum(np.flip(more, 1), axis=1), 1)
             more = more & ~((behind == 1) & (more.sum(axis=1) > 1)[:, None] & (drawn.random((len(more), 1)) < HALF))
@@ -60,5 +62,7 @@ def moved(dump: Any) -> Any:
 
 
 MOVED, HALF = 256, 0.5
+NUMBERED = ("group", "row_index")
+"""Tensors that number the rows or what they belong to: those of each copy are others."""
 OF_EACH_ROW = ("slots", "first", "at")
 """What dumps have of each of their rows that is no tensor."""
