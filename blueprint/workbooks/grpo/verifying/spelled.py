@@ -92,8 +92,9 @@ WORDS = ("token_mean", "seq_mean_token_mean", "seq_mean_token_sum")
 
 
 def of_joined(settings: Settings) -> Iterator[Try]:
-    """Yields every change of one part of these equations, where the KL is paid in the loss and averaged as the rest is."""
-    if settings[MODE] in WORDS and settings["kl.place"] == "loss" and settings["kl.aggregation"] == "as_policy":
+    """Yields every change of one part of these equations, where a KL that is paid in the loss is averaged as the rest is."""
+    alike = settings["kl.place"] != "loss" or settings["kl.aggregation"] == "as_policy"
+    if settings[MODE] in WORDS and alike:
         forms = chain(*of_other_forms(JOINED, settings, ("joined.total",), ()))
         for each in (*of_equations(JOINED, settings, "joined.total", ()), *forms):
             yield each._replace(ways={"joined": each.ways["equations"]})
@@ -107,6 +108,8 @@ def joined_total(
     counts = of["loss.counted"]
     numbers = {"joined.tokens": counts.sum() / share, "joined.responses": len(counts) / share, "joined.bonus": bonus}
     known = {**of, **{name: np.asarray(each) for name, each in numbers.items()}}
+    if settings["kl.place"] != "loss":
+        known["kl_new.counts"] = np.zeros_like(known["kl_new.counts"])
     sizes = {n: counts.shape[0], t: counts.shape[1]}
     return float(JOINED.values(settings, sizes, known, ("joined.total",), changes)["joined.total"])
 
