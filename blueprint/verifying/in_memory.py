@@ -183,7 +183,7 @@ Given = Mapping[str, Array]
 Ways = Mapping[str, Any]
 PLAIN: Ways = MappingProxyType({})
 NOTHING: Given = MappingProxyType({})
-CELLS = 1 << 24
+CELLS = 3 << 23
 """So many numbers are gone through for causes at most: all causes on a small dump, the likeliest on a large one."""
 FEWEST = 32
 
