@@ -35,7 +35,7 @@ FIGURES = {
 }
 """The pictures: of which study, which panels, and of which labels, where not of all."""
 MEDIANS = {
-    "clip": {"kl": "KL of an update", "clip_fraction": "outside 1 ± ε", "entropy": "entropy"},
+    "clip": {"kl": "KL of an update", "clip_fraction": "clip fraction", "entropy": "entropy"},
     "lambda": {"explained_variance": "explained variance", "grad_norm": "gradient norm"},
 }
 """What else stands in the table of a study: medians over the iterations that are kept of all its seeds."""
