@@ -33,7 +33,7 @@ def tries(between: Between) -> Iterator[Try]:
     yield from _as_logarithms(equations, way, settings)
     yield from _as_another_row(between)
     yield from _at_a_limit(between, held)
-    yield from _between_two(between)
+    yield from _between_two(between, held)
     for name in way:
         own = plain_of(equations, name)
         if own is None or name in between.masks:
@@ -98,13 +98,15 @@ def _at_a_limit(between: Between, held: list[Ref]) -> Iterator[Try]:
             yield Try(f"{label}, a limit of something else", between.settings, {"equations": changes}, far=True)
 
 
-def _between_two(between: Between) -> Iterator[Try]:
-    """Yields rows that are held between two bounds: one bound is one over the other, or what is beyond them counts as 0."""
+def _between_two(between: Between, held: list[Ref]) -> Iterator[Try]:
+    """Yields rows that are held between two bounds: one bound is one over the other, or another limit; what is beyond them counts
+    as 0; 1 is added behind them."""
     equations, settings = between.equations, between.settings
     for name in between.way:
         found = _two_bounds(equations, name)
         if found is None:
             yield from _beyond_one(between, name)
+            yield from _added_behind(between, name)
             continue
         low, high, free, raised = found
         row = equations.rows[name]
@@ -114,10 +116,17 @@ def _between_two(between: Between) -> Iterator[Try]:
             label = f"another equation of {meaning_of(equations, of.name)}: 1 / ({text(other)}) is the bound, not {text(bound)}"
             change = to(of.inside, put(own, bound, Op("div", (Constant(1), other))))
             yield Try(label, settings, {"equations": {of.name: change}}, far=True)
+            for limit in (each for each in held if not any(_is_of(node, each.block) for node in walk(bound))):
+                label = f"another equation of {meaning_of(equations, of.name)}: {text(limit)} is the bound, not {text(bound)}"
+                yield Try(label, settings, {"equations": {of.name: to(of.inside, put(own, bound, limit))}}, far=True)
         beyond = Op("where", (less(free, low), Constant(0), Op("where", (less(high, free), Constant(0), free))))
-        says = f"it is 0 beyond {text(low)} and {text(high)}, not held between them"
-        label = f"another equation of {meaning_of(equations, name)}: {says}"
-        yield Try(label, settings, {"equations": {name: to(row.inside, beyond)}}, far=True)
+        around_0 = Op("maximum", (Op("sub", (low, Constant(1))), Op("minimum", (Op("sub", (high, Constant(1))), free))))
+        for says, made in {
+            f"it is 0 beyond {text(low)} and {text(high)}, not held between them": beyond,
+            "1 is added to what is held, not to the bounds": Op("add", (Constant(1), around_0)),
+        }.items():
+            label = f"another equation of {meaning_of(equations, name)}: {says}"
+            yield Try(label, settings, {"equations": {name: to(row.inside, made)}}, far=True)
 
 
 def _beyond_one(between: Between, name: str) -> Iterator[Try]:
@@ -128,6 +137,19 @@ def _beyond_one(between: Between, name: str) -> Iterator[Try]:
             beyond = less(bound, held) if sign == "minimum" else less(held, bound)
             made = Op("where", (beyond, Constant(0), held))
             label = f"another equation of {meaning_of(between.equations, name)}: it is 0 beyond {text(bound)}, not held at it"
+            yield Try(label, between.settings, {"equations": {name: to(row.inside, made)}}, far=True)
+
+
+def _added_behind(between: Between, name: str) -> Iterator[Try]:
+    """Yields a row that is held between a − c and a + c as a and what is held between −c and c."""
+    row, own = between.equations.rows[name], plain_of(between.equations, name)
+    match own:
+        case Op("maximum", (Op("sub", (one, low)), Op("minimum", (Op("add", (other, high)), free)))) if same(
+            one, other
+        ):
+            made = Op("add", (one, Op("maximum", (-low, Op("minimum", (high, free))))))
+            says = f"{text(one)} is added to what is held, not to the bounds"
+            label = f"another equation of {meaning_of(between.equations, name)}: {says}"
             yield Try(label, between.settings, {"equations": {name: to(row.inside, made)}}, far=True)
 
 

@@ -46,7 +46,7 @@ NEUTRAL = (0.0, 1.0)
 SIGNS = {"mul": "multiplied with", "div": "divided by"}
 TENTHS = (5, 6, 7, 8, 9, 11, 12, 15)
 """Temperatures that runs have, times 10."""
-LOGPROBS = "logprobs"
+LOGPROBS, TWO = "logprobs", 2
 MOST_BY_FLAGS = 12
 """So many rows that are made, the nearest first, are tried as 0 where something is so."""
 
@@ -155,25 +155,33 @@ def _of_what_is_known(
 ) -> Iterator[Try]:
     """Yields a row that is known, multiplied or divided wherever it is read; log-probs are divided by temperatures, too."""
     here = Ref(row, tuple(map(Position, row.axes)))
-    others = [
+    others: list[tuple[str, Expr]] = [
         (f"{says} {_called(each)}", Op(sign, (here, each)))
         for each in factors
         if {*each.block.axes} <= {*row.axes}
         for sign, says in SIGNS.items()
     ]
-    for tenths in TENTHS if row.name.endswith(LOGPROBS) else ():
-        others.append(
-            (
-                f"divided by a temperature of {tenths / 10:g}",
-                Op("div", (Op("mul", (here, Constant(10))), Constant(tenths))),
-            )
-        )
+    others += _by_temperatures(here) if row.name.endswith(LOGPROBS) else []
     readers = [name for name, each in equations.rows.items() if any(read is row for read in equations.reads(each))]
     for says, made in others:
         other = another_row(row, row.axes, made)
         change = instead(row, other)
         label = f"{meaning_of(equations, row.name)}, wherever it is read: it is {says}"
         yield Try(label, settings, {"equations": dict.fromkeys(readers, change)}, far=True)
+
+
+def _by_temperatures(part: Expr) -> list[tuple[str, Expr]]:
+    """Returns a part divided by temperatures that runs have."""
+    made = {tenths: Op("div", (Op("mul", (part, Constant(10))), Constant(tenths))) for tenths in TENTHS}
+    return [(f"divided by a temperature of {tenths / 10:g}", each) for tenths, each in made.items()]
+
+
+def _is_log_ratio(own: Expr) -> bool:
+    """Tells whether an equation is a difference of log-probs, times a mask or not."""
+    refs = [node.block for node in walk(own) if isinstance(node, Ref)]
+    return sum(each.name.endswith(LOGPROBS) for each in refs) == TWO and any(
+        isinstance(node, Op) and node.name == "sub" for node in walk(own)
+    )
 
 
 def _by_flags(between: Between) -> Iterator[Try]:
