@@ -65,7 +65,9 @@ def tries(between: Between) -> Iterator[Try]:
         whole, seen = row.inside, {text(own)}
         parts = [*scalable(equations, name, between.wanted, own)]
         others = _alike(equations, name, between.wanted, masks) if any(each is own for each in parts) else []
+        cooled = [(f"it is {says}", made) for says, made in _by_temperatures(own)] if _is_log_ratio(own) else []
         by_settings = (
+            *cooled,
             *_exchanged(own, [*coefficients, *left]),
             *_averaged(own, counts),
             *_scaled(row, own, parts, factors),

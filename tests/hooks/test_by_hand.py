@@ -355,6 +355,30 @@ BUGS = {
         "dpo", "trl_dpo/robust", "loss += share * self.averaged(each * weight(t, mask, use))",
         "loss += share * float((each * weight(t, mask, use)).sum() / mask.sum())",
         "the number of all that count in response.tokens is read, not P_mean"),
+    "the prediction clipped, not its distance": Bug(
+        "ppo", "whitened",
+        'vpredclipped = np.minimum(np.maximum(vpred, values - use["cliprange_value"]), values + use["cliprange_value"])',
+        'vpredclipped = values + vpred.clip(-use["cliprange_value"], use["cliprange_value"])',
+        "V_kept[n, t] is added to what is held, not to the bounds"),
+    "one plus the clipped ratio": Bug(
+        "rloo", "trl_rloo/normalized", 'clipped = ratio.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"])',
+        'clipped = 1 + ratio.clip(-use["epsilon_low"], use["epsilon_high"])', "1 is added to what is held, not to the bounds"),
+    "another limit as the bound": Bug(
+        "grpo", "trl_grpo/dr_grpo", 'clipped = ratio.clip(1 - use["epsilon_low"], 1 + use["epsilon_high"])',
+        'clipped = ratio.clip(1 - use["epsilon_low"], use.get("delta") or 1 + use["epsilon_high"])',
+        "loss.delta is the bound, not 1 + loss.clip_high"),
+    "log-ratios by the temperature": Bug(
+        "grpo", "trl_grpo/grpo", "    return np.exp(apart)\n", '    return np.exp(apart / use["temperature"])\n',
+        "log_ratio.free (new log-prob less that one): it is divided by a temperature of 0.9"),
+    "a margin of 1 where there is none": Bug(
+        "rm", "trl_reward/pad_eos", 't.get("margin", np.zeros(len(chosen)))', 't.get("margin", np.ones(len(chosen)))',
+        "margin.used (how far they are meant to be apart): 1 stands for 0"),
+    "responses averaged over tokens": Bug(
+        "rloo", "trl_rloo/kl", "        return float(loss.mean())\n", "        return float(loss.sum() / mask.sum())\n",
+        "the number of all that count in loss.counted is read, not joined.responses"),
+    "a norm in the place of a deviation": Bug(
+        "grpo", "trl_grpo/bnpo", '"group": grouped.std(1, ddof=1, keepdims=True) + 1e-4,',
+        '"group": np.linalg.norm(centred, axis=1, keepdims=True) + 1e-4,', "another equation of group.deviation"),
 }  # fmt: skip
 
 
