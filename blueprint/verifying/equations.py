@@ -174,18 +174,7 @@ def tries(
                 yield found[-1]
             if of.side and not paired and equations.rows[name].axes[:1] == equations.rows[of.side].axes:
                 last += [_on_side(each, equations.rows[of.side], which) for each in found for which in SIDES]
-    yield from _other_defaults(equations, settings, on_the_way)
     yield from last
-
-
-def _other_defaults(equations: Equations, settings: Mapping[str, float | str], names: list[str]) -> Iterator[Try]:
-    """Yields rows that are 0 or 1, as what they are for is off, as the other one: a margin of 1 where a file has none."""
-    for name in names:
-        own = equations.rows[name].inside
-        if isinstance(own, Constant) and own.value in (0, 1):
-            says = f"{1 - own.value} stands for {own.value}"
-            label = f"another equation of {meaning_of(equations, name)}: {says}"
-            yield Try(label, settings, {"equations": {name: to(own, Constant(1 - own.value))}})
 
 
 def extremes(of: Definitions, settings: Mapping[str, float | str], name: str) -> Iterator[Try]:

@@ -455,22 +455,17 @@ class SmallTrial:
         return agreeing(both, self.most, lambda each: self.compared(each, given, name).get(name))
 
     def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
-        """Returns what a cause comes to where the file's numbers are others; None for one of this file alone.
-
-        alone: whether only of the quantity.
-        """
+        """Returns what a cause of a quantity, `alone` or all, comes to on other numbers; None for one of this file alone."""
         asked = [name] if alone else [*self.losses] if each.in_loss else [*self.quantities]
 
         def made(batch: Any, kept: Kept, one: Try | None = None) -> Again:
-            until = {"until": name} if alone and one else {}
-            own = (
-                (self.settings, {"kept": kept}) if one is None else (one.settings, {**one.ways, **until, "kept": kept})
-            )
-            return self.recompute(batch, *own)
+            if one is None:
+                return self.recompute(batch, self.settings, {"kept": kept})
+            return self.recompute(batch, one.settings, {**one.ways, "kept": kept} | ({"until": name} if alone else {}))
 
-        if self.whole is not None and not self.quantities[name].after:  # a part may lack what it is made of
-            return otherwise_by(made, each, name, asked, (self.whole, self.of_whole[0]), self.of_whole[1])
-        return otherwise_by(made, each, name, asked, (self.batch, self.kept), self.moved)
+        whole = self.whole is not None and not self.quantities[name].after  # a part may lack what it is made of
+        of, kept, there = (self.whole, *self.of_whole) if whole else (self.batch, self.kept, self.moved)
+        return otherwise_by(made, each, name, asked, (of, kept), there)
 
     def verdict(self, preset: str, explain: bool) -> Verdict:
         """Compares the dump with itself computed again; explain: whether to look for a cause."""

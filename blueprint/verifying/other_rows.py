@@ -1,5 +1,5 @@
 """Causes that read another tensor in the place of one, or the sum or the difference of two: advantages made anew of returns and new
-values, a log-prob to which a difference of two others is added.
+values, a log-prob to which a difference of two others is added; or 1 where there is 0, a margin that no file has.
 
 Two are taken of the tensors that a trainer holds: what a dump gives, and the rows that have a plain name, such as `returns`. One is
 taken that nothing on the way reads; rows on the way are among the changes of equations.
@@ -10,7 +10,7 @@ from functools import partial
 from itertools import combinations, permutations
 from typing import NamedTuple
 
-from blueprint.language import Block, Expr, Op, Position, Ref, rebuilt, text
+from blueprint.language import Block, Constant, Expr, Op, Position, Ref, rebuilt, text
 from blueprint.misconceptions.rewriting import Change, Names
 from blueprint.verifying.constant_rows import constant_rows
 from blueprint.verifying.equations import FLAG, Between, meaning_of, read_from, to
@@ -37,7 +37,8 @@ class Place(NamedTuple):
 
 
 def tries(between: Between) -> Iterator[Try]:
-    """Yields other rows for those that are read or made on the way; and two tensors for those that are read, or wanted."""
+    """Yields other rows for those that are read or made on the way; two tensors for those that are read, or wanted; and 1 for a row
+    that is 0 throughout, as a margin that a file has not, or 0 for 1."""
     equations, masks = between.equations, between.masks
     rows = [equations.rows[name] for name in between.way if name not in masks]
     made = [Place(row) for row in rows if row.axes and row.inside is not None]
@@ -51,6 +52,12 @@ def tries(between: Between) -> Iterator[Try]:
             for pair in pairs:
                 expr = Op(name, tuple(map(_here, pair)))
                 yield place.taken(between, expr, text(expr))
+    for name in equations.on_the_way_to_any(between.wanted, between.known):
+        own = equations.rows[name].inside
+        if isinstance(own, Constant) and own.value in (0, 1):  # what it is for is off
+            says = f"{1 - own.value} stands for {own.value}"
+            label = f"another equation of {meaning_of(equations, name)}: {says}"
+            yield Try(label, between.settings, {"equations": {name: to(own, Constant(1 - own.value))}})
 
 
 def _read_as(row: Block, made: Expr) -> Change:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import is_setting
 from blueprint.verifying.constant_rows import equations_apart, in_force
-from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import Between, another_row, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
 
@@ -23,7 +22,7 @@ CERTAIN = 10.0
 def tries(between: Between) -> Iterator[Try]:
     """Yields such causes between the rows that are known and those that are wanted: of a row as it is made, of one that is known
     wherever it is read, then of either in one of those that read it alone."""
-    equations, small = between.equations, _small(between.equations, between.settings)
+    equations, small = between.equations, _small(between)
     made = [name for name in between.way if _may_be_whitened(between, name)]
     for name in made:
         row, own = equations.rows[name], plain_of(equations, name)
@@ -61,7 +60,7 @@ def _instead_of_another(between: Between) -> list[Try]:
         left_out = plain - (left := in_force(there.equations, between.wanted, between.known))
         if not left < plain or not any(map(_is_deviation, (own.rows[name] for name in left_out))):
             continue
-        apart, small = equations_apart(own, there.equations), _small(there.equations, there.settings)
+        apart, small = equations_apart(own, there.equations), _small(there)
         for name in there.way:
             row, inside = there.equations.rows[name], plain_of(there.equations, name)
             near = {name, *(each.name for each in there.equations.reads(row))}
@@ -113,8 +112,9 @@ def _mask_of(between: Between, row: Block) -> Block | None:
     return next((each for each in masks if each.axes == row.axes), None)
 
 
-def _small(equations: Equations, settings: Mapping[str, float | str]) -> list[Block]:
+def _small(between: Between) -> list[Block]:
     """Returns the settings that are an ε, of equal ones the first."""
+    equations, settings = between.equations, between.settings
     read = dict.fromkeys(read for row in equations.rows.values() for read in equations.reads(row) if is_setting(read))
     named = (each for each in read if each.name.endswith("eps") and settings.get(each.name, 0) != 0)
     return [*{settings[each.name]: each for each in [*named][::-1]}.values()]

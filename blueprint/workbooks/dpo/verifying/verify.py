@@ -48,6 +48,7 @@ from blueprint.verifying import (
     view_of,
     words_of,
 )
+from blueprint.verifying.equations import Between
 from blueprint.workbooks.dpo.definitions import n
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, MOST_PAIRS, PER, WITHOUT, check_asked, dpo_presets, presets_of
@@ -274,9 +275,8 @@ def _of_ratio(settings: Settings, name: str) -> Iterator[Try]:
     rows = EQUATIONS.under(settings).rows
     policy, reference, over = (rows[row][n] for row in (*SUMS.values(), "policy.over"))
     ratio = (policy - reference) / over
-    yield from spelled(
-        EQUATIONS, settings, "policy.logp", ratio, {"reference.logp": equation(lambda b: constant(0))}, name
-    )
+    between = Between(EQUATIONS, settings, (name,), ())
+    yield from spelled(between, "policy.logp", ratio, {"reference.logp": equation(lambda b: constant(0))})
 
 
 def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | None) -> Iterator[Try]:

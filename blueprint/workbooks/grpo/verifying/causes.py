@@ -31,7 +31,6 @@ from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, wide
 from blueprint.workbooks.grpo.verifying.reward_functions import of_functions
 from blueprint.workbooks.grpo.verifying.spelled import of_joined, of_other_rows, of_trl
-from blueprint.workbooks.grpo.verifying.top_entropy import MISTAKEN, SETTING
 
 
 def fitted(
@@ -182,9 +181,6 @@ def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) 
     for key in (each for each in GRPO if each in read):
         for value in INSTEAD.values(settings, key, also.get(key, ())):
             yield INSTEAD.changed(settings, {key: value})
-    if SETTING in read:
-        for says in MISTAKEN if batch.unsure < 1 else ():
-            yield Try(f"{SETTING} is {says}", settings, {"least": says})
     for low, high in BOUNDS:
         if {low, high} <= {*read} and OFF not in (settings[low], settings[high]):
             yield INSTEAD.changed(settings, {low: OFF, high: OFF})

@@ -47,7 +47,6 @@ from blueprint.workbooks.grpo.verifying.feeding import (
     laid_out,
 )
 from blueprint.workbooks.grpo.verifying.spelled import joined_total, of_each_file
-from blueprint.workbooks.grpo.verifying.top_entropy import mistaken
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
@@ -159,7 +158,7 @@ def recompute(
     out; room: by row, how much further than rounding of the number itself, [B, 1] or [B, T]; infinite where rounding decides it.
     whole: the step of which the file is a part, if its other files are there.
     """
-    settings = mistaken(batch, settings, ways["least"]) if "least" in ways else settings
+    settings = ways["least"](batch, settings) if "least" in ways else settings
     found, until, left = Again(batch, settings), str(ways.get("until", "")), np.ones(len(batch.mask))
     each = np.asarray(batch.tensors.get("advantages", np.zeros_like(batch.mask, np.float64)))[:, :1].sum(axis=1)
     kept: Kept = ways.get("kept") or Kept()

@@ -17,25 +17,29 @@ from blueprint.dumps import Array
 from blueprint.language import Constant, Expr, Position, Ref, Sum, block, exp, reading
 from blueprint.misconceptions import Change, Names
 from blueprint.verifying import Definitions, Settings, Try, of_equations, of_other_forms, spelled
-from blueprint.verifying.equations import to
+from blueprint.verifying.equations import Between, to
 from blueprint.workbooks.common import Choices, Rows
 from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, q, t
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, PLACE, Fed, order_of
+from blueprint.workbooks.grpo.verifying.top_entropy import of_least
 
 LEFT, MEAN, K3 = "group.less_baseline", "group.mean", "kl_new.k3"
 
 
 def of_trl(settings: Settings, wanted: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Try]:
-    """Yields every change of one part of an equation as TRL spells it, between what is known and what is wanted."""
+    """Yields every change of one part of an equation as TRL spells it, between what is known and what is wanted; and other
+    quantiles of the entropies."""
     equations = EQUATIONS.under(settings)
     on_the_way = equations.reached(tuple(each for each in wanted if each in equations.rows), known)
     b = Names({**{block.name: block for block in equations.numbers}, **equations.rows}, {})
 
     def changes(name: str, expr: Expr) -> Iterator[Try]:
-        return spelled(EQUATIONS, settings, name, expr, {}, wanted[0])
+        return spelled(Between(EQUATIONS, settings, wanted[:1], known), name, expr, {})
 
+    if "keep.least" in on_the_way:
+        yield from of_least(settings)
     if K3 in on_the_way:
         x = -b("kl_new.k1")
         yield from changes(K3, exp(x) - x - Constant(1))

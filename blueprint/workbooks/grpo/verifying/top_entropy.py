@@ -2,15 +2,16 @@
 among them, and what it may have been by mistake.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
 
 from blueprint.dumps import Array, key_of
 from blueprint.inputs.catalogue import OFF
-from blueprint.verifying import Settings
+from blueprint.verifying import Settings, Try
 from blueprint.workbooks.grpo.dumps import GroupedStep
 
 SETTING = "loss.entropy_least"
@@ -45,9 +46,15 @@ MISTAKEN: Mapping[str, Callable[[Array, Array, float], float]] = {
 """What the least entropy may be by mistake, of a file's entropies and its mask, and the share of the tokens that is left out."""
 
 
-def mistaken(batch: GroupedStep, settings: Settings, says: str) -> Settings:
-    """Returns the settings with another least entropy, which each file has of its own; as they are where all tokens count."""
-    if batch.unsure >= 1 or settings[SETTING] == OFF or "entropy" not in batch.tensors:
+def of_least(settings: Settings) -> Iterator[Try]:
+    """Yields what the least entropy may be by mistake, which each file has of its own; nothing where all tokens count."""
+    for says in MISTAKEN if settings[SETTING] != OFF else ():
+        yield Try(f"{SETTING} is {says}", settings, {"least": partial(_mistaken, says)})
+
+
+def _mistaken(says: str, batch: GroupedStep, settings: Settings) -> Settings:
+    """Returns the settings with another least entropy; as they are where all tokens count."""
+    if batch.unsure >= 1 or "entropy" not in batch.tensors:
         return settings
     entropy = np.asarray(batch.tensors["entropy"], np.float32)
     return {**settings, SETTING: MISTAKEN[says](entropy, batch.mask, 1 - batch.unsure)}
