@@ -99,10 +99,10 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
         f"logprobs_old: more than {LARGEST_TENSOR:,} entries; save fewer responses, and no logits.",
     ),
     "lists of texts": (lambda: table([["a"]]), "logprobs_old: found list<element: string>, expected lists of numbers."),
-    "missing lists": (lambda: table([[1.0], None]), "logprobs_old: 1 rows have no list; write an empty one."),
+    "missing lists": (lambda: table([[1.0], None]), "logprobs_old: 1 row has no list; write an empty one."),
     "missing whole numbers": (
         lambda: table([[1], [None]]),
-        "logprobs_old: 1 entries are missing (null); write numbers.",
+        "logprobs_old: 1 entry is missing (null); write numbers.",
     ),
 }
 
