@@ -13,6 +13,7 @@ from blueprint.language import (
     Lookup,
     Op,
     Position,
+    Reduce,
     Ref,
     less,
     rebuilt,
@@ -73,7 +74,9 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                     yield first, put(expr, part, _first_of(beside(part, axis, by)))
                 if side is not None and axis is side.axes[0]:
                     yield f"{text(part)} of the pair {said} is read", put(expr, part, _of_next_pair(part, axis, by))
-            if axis is part.at[0].axis:
+            if axis is part.at[0].axis and not any(
+                isinstance(each, Reduce) and axis in each.axes for each in walk(expr)
+            ):
                 last = Op("sub", (Count("size", axis), Constant(1)))
                 for said, there in (("first", Constant(0)), ("last", last)):
                     yield (
