@@ -77,7 +77,7 @@ def test_what_is_read_is_another_in_all_its_readers_or_in_one() -> None:
 
 def test_bounds_that_cross_are_exchanged() -> None:
     *_, last = of_what_is_read(EQUATIONS, USE, "policy_loss", ("advantages_used",))
-    (each,) = [each for each in last if "1 is left out" in each.label and "max(1" in each.label]
+    (each,) = [each for each in last if "1 is left out of 1 + loss.clip_range_high" in each.label]
     batch = made(3)
     found = fed(batch, USE).changed(("ratio.clipped",), each.ways["equations"], Memory())["ratio.clipped"]
     assert float(np.max(found)) <= float(USE["loss.clip_range_high"])

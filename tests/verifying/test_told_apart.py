@@ -97,12 +97,13 @@ def test_of_many_causes_those_that_are_the_same_for_any_numbers_are_said_once() 
 
 
 def test_a_margin_that_is_no_longer_one_is_a_score_less_itself(tmp_path: Path) -> None:
-    """Of either side: these two give the same numbers everywhere, and each is named with the other."""
+    """Of either side, or one score read for all: these give the same numbers everywhere, and each is named with the others."""
     trainer = reward_formulas.otherwise(margin=lambda chosen, rejected, margin: rejected - rejected)
-    one, other = verified(varied(whole("trl_reward/plain"), 163), trainer, tmp_path).causes
-    assert one.same == (other.said,)
-    assert other.same == (one.said,)
-    assert all("score is read, not" in each.said for each in (one, other))
+    found = verified(varied(whole("trl_reward/plain"), 163), trainer, tmp_path).causes
+    assert all({each.said, *each.same} == {one.said for one in found} for each in found)
+    assert all("score is read, not" in each.said for each in found[:2])
+    assert all("is read for all" in each.said for each in found[2:])
+    assert len(found) == 4
 
 
 def test_a_loss_that_is_always_0_is_said_once(tmp_path: Path) -> None:
