@@ -4,6 +4,7 @@ Also what a kind of workbook does with dumps: it verifies those of a step, and s
 says how near that is to the dump computed again.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -119,14 +120,18 @@ def _as_one(row: Array, other: Array) -> bool:
 
 
 def _change(match: Match) -> tuple[str, str]:
-    """Returns of which row a cause is, and what is changed there, however that row is spelled; else all that is said. Of two rows
-    the one before is the one behind."""
+    """Returns of which row a cause is, and what is changed there, however that row is spelled; else all that is said.
+
+    The row behind is the one before, and so is the first or the last of all.
+    """
     head, colon, change = match.said.partition(": ")
     own = head.partition(SPELLED)[0].partition(" (")[0]
-    return (own, change.lower().replace(" behind is read", " before is read")) if colon else (match.said, "")
+    return (own, ANOTHER.sub(r" of the \1 before is read", change.lower())) if colon else (match.said, "")
 
 
 SPELLED = ", as libraries spell it"
+ANOTHER = re.compile(r" of the (?:first |last )?([\w ]+?) (?:behind is read|is read for all)")
+"""Another row that is read."""
 
 
 def same(one: Match, other: Match) -> bool:

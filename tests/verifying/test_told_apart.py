@@ -103,7 +103,7 @@ def test_a_margin_that_is_no_longer_one_is_a_score_less_itself(tmp_path: Path) -
     assert all({each.said, *each.same} == {one.said for one in found} for each in found)
     assert all("score is read, not" in each.said for each in found[:2])
     assert all("is read for all" in each.said for each in found[2:])
-    assert len(found) == 4
+    assert len(found) == 3
 
 
 def test_a_loss_that_is_always_0_is_said_once(tmp_path: Path) -> None:
