@@ -61,6 +61,8 @@ MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
 SIDES = ("chosen", "rejected")
 MODELS = ("policy", "reference")
+CERTAIN = 10.0
+"""Of two changes at a time so many bits more than it takes to pick one among all must agree."""
 FLAG = "0 or 1"
 """The unit of a row that says whether something is so."""
 AROUND: Mapping[str, Callable[[Expr], Expr]] = {

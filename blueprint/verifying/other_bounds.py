@@ -10,7 +10,7 @@ from typing import NamedTuple
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import Block, Constant, Expr, Op, Ref, less, log, text, walk
 from blueprint.misconceptions.mechanical import of_logarithm
-from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same
+from blueprint.misconceptions.rewriting import everywhere, is_setting, put, same, squared
 from blueprint.verifying.definitions import Equations
 from blueprint.verifying.equations import Between, meaning_of, plain_of, to
 from blueprint.verifying.in_memory import Try
@@ -87,7 +87,7 @@ def _at_a_limit(between: Between, held: list[Ref]) -> Iterator[Try]:
         if any(_is_read_alone(own, bound.block) for own in each.values()):
             continue
         for says, low in ((f"at most {text(bound)}", None), (f"held between −{text(bound)} and {text(bound)}", -bound)):
-            if low is not None and all(map(_is_square, each.values())):
+            if low is not None and all(map(squared, each.values())):
                 continue
             cut = {row: Op("minimum", (bound, own)) for row, own in each.items()}
             made = cut if low is None else {row: Op("maximum", (low, own)) for row, own in cut.items()}
@@ -235,10 +235,6 @@ def _is_read_alone(own: Expr, bound: Block) -> bool:
         _is_of(other, bound) and same(one, Constant(1)) for args in around for one, other in (args, args[::-1])
     )
     return any(_is_of(node, bound) for node in walk(own)) and not from_one
-
-
-def _is_square(own: Expr) -> bool:
-    return isinstance(own, Op) and own.name == "mul" and same(*own.args)
 
 
 def _is_of(node: object, block: Block) -> bool:

@@ -46,7 +46,7 @@ NEUTRAL = (0.0, 1.0)
 SIGNS = {"mul": "multiplied with", "div": "divided by"}
 TENTHS = (5, 6, 7, 8, 9, 11, 12, 15)
 """Temperatures that runs have, times 10."""
-LOGPROBS, TWO = "logprobs", 2
+LOGPROBS = "logprobs"
 MOST_BY_FLAGS = 12
 """So many rows that are made, the nearest first, are tried as 0 where something is so."""
 
@@ -181,7 +181,7 @@ def _by_temperatures(part: Expr) -> list[tuple[str, Expr]]:
 def _is_log_ratio(own: Expr) -> bool:
     """Tells whether an equation is a difference of log-probs, times a mask or not."""
     refs = [node.block for node in walk(own) if isinstance(node, Ref)]
-    return sum(each.name.endswith(LOGPROBS) for each in refs) == TWO and any(
+    return sum(each.name.endswith(LOGPROBS) for each in refs) == 2 and any(
         isinstance(node, Op) and node.name == "sub" for node in walk(own)
     )
 

@@ -12,11 +12,8 @@ from typing import NamedTuple
 from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, sqrt, walk
 from blueprint.misconceptions.rewriting import is_setting
 from blueprint.verifying.constant_rows import equations_apart, in_force
-from blueprint.verifying.equations import Between, another_row, instead, only_picks, plain_of, to
+from blueprint.verifying.equations import CERTAIN, Between, another_row, instead, only_picks, plain_of, to
 from blueprint.verifying.in_memory import Try
-
-CERTAIN = 10.0
-"""So many bits more than it takes to pick one among all must agree."""
 
 
 def tries(between: Between) -> Iterator[Try]:

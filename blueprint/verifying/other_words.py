@@ -12,13 +12,11 @@ from math import log2
 from blueprint.language import Expr, text
 from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.constant_rows import equations_apart, in_force
-from blueprint.verifying.equations import Between, changes_of, meaning_of, read_from
+from blueprint.verifying.equations import CERTAIN, Between, changes_of, meaning_of, read_from
 from blueprint.verifying.in_memory import Try
 
 HALVES = 2
 """A word that moves fewer equations has no half."""
-CERTAIN = 10.0
-"""So many bits more than it takes to pick one among all must agree."""
 
 
 def half_words(between: Between, others: Iterable[Try], time: Callable[[], bool] = lambda: True) -> Iterator[Try]:
