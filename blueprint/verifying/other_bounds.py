@@ -87,7 +87,7 @@ def _at_a_limit(between: Between, held: list[Ref]) -> Iterator[Try]:
         if any(_is_read_alone(own, bound.block) for own in each.values()):
             continue
         for says, low in ((f"at most {text(bound)}", None), (f"held between −{text(bound)} and {text(bound)}", -bound)):
-            if low is not None and all(map(squared, each.values())):
+            if low is not None and all(squared(own) is not None for own in each.values()):
                 continue
             cut = {row: Op("minimum", (bound, own)) for row, own in each.items()}
             made = cut if low is None else {row: Op("maximum", (low, own)) for row, own in cut.items()}
