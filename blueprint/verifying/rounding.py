@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import torch
 
-from blueprint.dumps import Minibatch
+from blueprint.dumps import Minibatch, as_computed
 
 TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6})
 """By dtype of torch, from the finest to the coarsest."""
@@ -30,15 +30,6 @@ rounded to, as far as that tells what it computed with; sums of half-precision n
 SHARES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")
 """Shares of tokens on which rounding decides whether a clip holds: one may be off by as many tokens."""
 
-LOOKED_AT, ENOUGH = 4096, 16
-"""How many numbers of a tensor are looked at, and how many of them must be different, to tell what they are rounded to."""
-
-TELLING = (
-    "logprobs_old", "logprobs_ref", "logprobs_new", "logprobs_rollout", "entropy", "values_old", "values_new",
-    "advantages", "returns",
-)  # fmt: skip
-"""Tensors whose numbers show what they were rounded to. Scores and rewards often are round numbers, made by rules."""
-
 FEWEST_DECIMALS, MOST_DIGITS = 2, 7
 """A number of so many decimals, and of no more digits than float32 has, may have been rounded when it was written."""
 
@@ -49,31 +40,14 @@ def held_in(batch: Minibatch) -> dict[str, str]:
     A dtype narrower than float64 is taken at its word. Numbers of float64 count as what they were computed as: those of
     jsonl come as float64, and all of them may be float32 numbers.
     """
-    return {
-        name: _rounded_to(batch, name) if dtype == "float64" and name in TELLING else dtype
-        for name, dtype in batch.dtypes.items()
-        if dtype in TOLERANCES and name in batch.tensors
-    }
+    dtypes = as_computed(batch).dtypes
+    return {name: dtype for name, dtype in dtypes.items() if dtype in TOLERANCES and name in batch.tensors}
 
 
 def coarsest(dtypes: Mapping[str, str], names: Collection[str]) -> str:
     """Returns the coarsest dtype of some tensors; whole numbers, and true and false, are exact."""
     order = list(TOLERANCES)
     return order[max((order.index(dtypes[name]) for name in names if dtypes.get(name) in TOLERANCES), default=0)]
-
-
-def _rounded_to(batch: Minibatch, name: str) -> str:
-    """Looks at the first numbers of a float64 tensor: enough different ones, all in a coarser dtype, are of that.
-
-    Whole numbers are in every dtype and tell nothing.
-    """
-    values = np.asarray(batch.tensors[name])[:LOOKED_AT]
-    inside = values[batch.mask[:LOOKED_AT].astype(bool)] if values.ndim == 2 else values
-    distinct = np.unique(inside[np.isfinite(inside)][:LOOKED_AT].astype(np.float64))
-    some = torch.from_numpy(distinct[distinct != np.trunc(distinct)])
-    if len(some) < ENOUGH:
-        return "float64"
-    return next(each for each in reversed(TOLERANCES) if bool((some.to(getattr(torch, each)).double() == some).all()))
 
 
 def last_digit(value: float) -> float:
