@@ -57,11 +57,19 @@ def test_whole_scores_do_not_make_a_file_coarse() -> None:
 
 
 def test_whole_numbers_and_scores_of_float64_tell_nothing_of_their_dtype() -> None:
-    """As from jsonl: log-probs that are whole numbers, and scores in quarters, of which there are many."""
+    """As from jsonl: values that are whole numbers, and scores in quarters, of which there are many; what else the file holds
+    tells what they are.
+    """
     cells = RESPONSES * SLOTS
     counted = np.arange(float(cells)).reshape(RESPONSES, SLOTS)
-    whole = with_tensors(BARE, {"values_old": counted % 200, "scores": counted / 4 % 100}, "float64")
-    assert (held_in(whole)["values_old"], held_in(whole)["scores"]) == ("float64", "float64")
+    round_ones = {"values_old": counted % 200, "scores": counted / 4 % 100}
+    of_float32 = held_in(with_tensors(BARE, round_ones, "float64"))
+    finer = {
+        name: each.astype(np.float64) * (1 + 1e-9) for name, each in BARE.tensors.items() if each.dtype.kind == "f"
+    }
+    of_float64 = held_in(with_tensors(BARE, finer | round_ones, "float64"))
+    assert set(of_float32.values()) == {"float32"}
+    assert set(of_float64.values()) == {"float64"}
 
 
 @pytest.mark.parametrize(
