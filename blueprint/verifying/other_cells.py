@@ -64,7 +64,7 @@ def places(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Exp
 
 def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr]]:
     """Yields the same for an equation that is one row alone, too. name: the row whose equation it is."""
-    yield from _differences_moved(expr)
+    yield from (*_differences_moved(expr), *_behind_the_last(expr, name))
     for part in [each for each in read(expr) if is_here(each) or each.block.name != name]:
         for axis in dict.fromkeys(each for each in running(part) if is_here(part, each)):
             for by, said in ((-1, "before"), (1, "behind")):
@@ -103,6 +103,19 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                     after = beside(Ref(part.block, (*here.at[:-1], Lookup(axis, Constant(0)))), outer, 1, edge)
                     what = f"behind the last {text(here)} comes the first of the next {outer.meaning}{says}"
                     yield what, put(expr, part, Op("where", (inside, part, after)))
+
+
+def _behind_the_last(expr: Expr, name: str) -> Iterator[tuple[str, Expr]]:
+    """Yields, where the place behind is read, what may stand behind the last one: the last of the row itself, or of another one
+    that the equation reads, as where a loop from the end does not start at 0."""
+    for part in read(expr):
+        for axis in (index.axis for index in part.at if isinstance(index, Position) and index.by > 0):
+            here = Ref(part.block, tuple(Position(i.axis) if isinstance(i, Position) else i for i in part.at))
+            inside = less(Count("number", axis), Op("add", (Count("size", axis), Constant(axis.start - 1))))
+            for last in {text(each): each for each in (here, *read(expr)) if is_here(each)}.values():
+                if last.block.axes == part.block.axes and last.block.name != name:
+                    says = f"behind the last {text(here)} comes the last {text(last)}"
+                    yield says, put(expr, part, Op("where", (inside, part, last)))
 
 
 def _reversed(ref: Ref, axis: Axis) -> Expr:

@@ -277,6 +277,9 @@ BUGS = {
     "the ratio of all tokens so far": Bug(
         "ppo", "whitened", "return np.exp(logprobs_diff)", "return np.exp(np.cumsum(logprobs_diff, 1))",
         "log_ratio of a position and of all positions before it is added up before ratio reads it"),
+    "GAE starts from the last δ": Bug(
+        "ppo", "plain", "lastgaelam = np.zeros(len(rewards))", "lastgaelam = rewards[:, -1] - values[:, -1]",
+        "behind the last A[n, t] comes the last δ[n, t]"),
     "the arithmetic mean of ratios": Bug(
         "grpo", "trl_grpo/sequence", "apart = (apart * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1)",
         "apart = np.log((np.exp(apart) * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1))",
