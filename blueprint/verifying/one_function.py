@@ -3,6 +3,7 @@ stands in several rows alike, of half of something.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from blueprint.language import (
@@ -23,6 +24,7 @@ from blueprint.language import (
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import another_row, changes_of_form, meaning_of, only_picks, to
+from blueprint.verifying.other_cells import beside, is_here
 
 Labelled = tuple[str, dict[str, Change]]
 """What is said of it, and by row how its equation is changed."""
@@ -210,3 +212,29 @@ def _where(hit: Callable[[Expr], bool], made: Callable[[Expr, Expr], Expr]) -> C
         return made(*found.args) if hit(expr) and isinstance(found, Op) else found
 
     return change
+
+
+def of_another_place(block: Block) -> Iterator[tuple[str, Callable[[Ref], Expr]]]:
+    """Yields a row as it is one place before or behind along the last axis, 0 beyond the end; and the mean, the largest and the
+    smallest of all in the place of each number of a row along one axis."""
+    axes = block.axes
+    if len(axes) > 1:
+        for says, by in (("before", -1), ("behind", 1)):
+            yield f"that of the {axes[-1].meaning} {says} is taken, 0 beyond the end", partial(_moved, by)
+    if len(axes) == 1:
+        each = Ref(block, tuple(map(Position, axes)))
+        of_all = {
+            "mean": Op("div", (Reduce("sum", axes, each), Count("size", axes[0]))),
+            "largest": Reduce("max", axes, each),
+            "smallest": Op("neg", (Reduce("max", axes, Op("neg", (each,))),)),
+        }
+        for says, expr in of_all.items():
+            yield f"the {says} of all is taken", partial(_of_all, another_row(block, (), expr))
+
+
+def _moved(by: int, ref: Ref) -> Expr:
+    return beside(ref, ref.block.axes[-1], by, Constant(0)) if is_here(ref) else ref
+
+
+def _of_all(number: Block, ref: Ref) -> Expr:
+    return Ref(number, ())

@@ -2,6 +2,7 @@
 goes on from a row in its place."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from blueprint.language import (
     Axis,
@@ -20,6 +21,7 @@ from blueprint.language import (
     text,
     walk,
 )
+from blueprint.language.blocks import Definition
 from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.constant_rows import source
 from blueprint.verifying.definitions import Equations
@@ -77,6 +79,7 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
             if axis is part.at[0].axis and not any(
                 isinstance(each, Reduce) and axis in each.axes for each in walk(expr)
             ):
+                yield from ((says, put(expr, part, made)) for says, made in _of_all(part, axis, side))
                 last = Op("sub", (Count("size", axis), Constant(1)))
                 for said, there in (("first", Constant(0)), ("last", last)):
                     yield (
@@ -103,6 +106,29 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                     after = beside(Ref(part.block, (*here.at[:-1], Lookup(axis, Constant(0)))), outer, 1, edge)
                     what = f"behind the last {text(here)} comes the first of the next {outer.meaning}{says}"
                     yield what, put(expr, part, Op("where", (inside, part, after)))
+
+
+def _of_all(part: Ref, axis: Axis, side: Block | None) -> Iterator[tuple[str, Expr]]:
+    """Yields the mean, the largest and the smallest of all numbers of a row along one axis, and the mean of those of its side."""
+    if len(part.at) > 1:
+        return
+    total, size = Reduce("sum", (axis,), part), Count("size", axis)
+    least = Op("neg", (Reduce("max", (axis,), Op("neg", (part,))),))
+    of_all = {"mean": Op("div", (total, size)), "largest": Reduce("max", (axis,), part), "smallest": least}
+    yield from ((f"the {says} {text(part)} of all is read", _number(part, says, expr)) for says, expr in of_all.items())
+    if side is not None and axis is side.axes[0]:
+        first = Ref(side, (Position(axis),))
+        of_first, many = Reduce("sum", (axis,), Op("mul", (first, part))), Reduce("sum", (axis,), first)
+        of_second = Op("div", (Op("sub", (total, of_first)), Op("sub", (size, many))))
+        means = (_number(part, "first", Op("div", (of_first, many))), _number(part, "second", of_second))
+        yield f"the mean {text(part)} of its side of the pairs is read", Op("where", (first, *means))
+
+
+def _number(part: Ref, says: str, expr: Expr) -> Ref:
+    """Returns a number that is made of all of a row; texts of equations tell it from another one by what it is."""
+    made = Block(part.block.name, (), replace(part.block.about, symbol=f"{part.block.symbol}_{says}"))
+    made.definitions = [Definition((), expr)]
+    return Ref(made, ())
 
 
 def _behind_the_last(expr: Expr, name: str) -> Iterator[tuple[str, Expr]]:

@@ -145,6 +145,9 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
                     others += [Op("div", (right, left)), Op("sub", (right, left))] if name in ("mul", "add") else []
                     alone = name == "div" and not (isinstance(right, Ref) and is_setting(right.block))
                     others += [right] if alone else []
+                match name, left:
+                    case "div", Op("mul", (one, two)):  # a factor and what is divided by exchanged
+                        others += [Op("div", (Op("mul", (one, right)), two)), Op("div", (Op("mul", (two, right)), one))]
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):
@@ -167,9 +170,19 @@ def operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 others += [Op("sub", (less(0, inner), less(inner, 0)))]  # of 0 it is 0
             case Reduce("max", axes, Ref() as body):
                 others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
-        others += _of_a_margin(part)
+        others += [*_of_a_margin(part), *_of_each_by_itself(part)]
         for other in others:
             yield f"{text(other)} stands where {text(part)} should", put(expr, part, other)
+
+
+def _of_each_by_itself(part: Expr) -> list[Expr]:
+    """Returns the sum of a function of two numbers in the place of the function of their sum, and the mean of these two."""
+    match part:
+        case Op("exp" | "log" | "sqrt" | "abs" as name, (Op("add" | "sub" as between, both),)):
+            if all(isinstance(each, Ref) and each.block.axes for each in both):
+                each_of = Op(between, tuple(Op(name, (each,)) for each in both))
+                return [each_of, Op("div", (each_of, Constant(2)))]
+    return []
 
 
 def _of_a_margin(part: Expr) -> list[Expr]:

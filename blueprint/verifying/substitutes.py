@@ -33,7 +33,7 @@ from blueprint.verifying.equations import (
     to,
 )
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.one_function import SEVERAL, Labelled, Way, all_means, halves, one_function
+from blueprint.verifying.one_function import SEVERAL, Labelled, Way, all_means, halves, of_another_place, one_function
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
@@ -95,6 +95,7 @@ def _otherwise(way: Way, block: Block) -> Iterator[tuple[str, Change]]:
     yield "it is squared", wherever(block, lambda ref: Op("mul", (ref, ref)))
     yield "it is taken with the other sign", wherever(block, lambda ref: Op("neg", (ref,)))
     yield from ((says, wherever(block, made)) for says, made in AROUND.items())
+    yield from ((says, wherever(block, made)) for says, made in of_another_place(block))
     for other in alike(way.equations, way.wanted, block):
         row = way.equations.rows[other]
         yield f"{other} is taken", wherever(block, lambda ref, row=row: Ref(row, ref.at) if reaches(row, ref) else ref)  # type: ignore[misc]
@@ -112,17 +113,33 @@ def wherever(block: Block, made: Callable[[Ref], Expr]) -> Change:
 
 
 def _by_one_reader(way: Way) -> Iterator[Labelled]:
-    """Yields every change of a row that is read by several, as one of them alone has it."""
+    """Yields every change of a row that is read by several, or of one that only it reads, as one of them alone has it."""
     for block, read in way.readers().items():
         readers = [name for name in dict.fromkeys(read) if way.equations.rows[name] is not block]
         if block.name in way.rows and len(readers) >= SEVERAL:
-            for reader in readers:
-                every = changes_of(way.equations, block.name, (way.wanted,), way.sided)
+            for inner, behind in _read_by_it_alone(way, block):
+                every = changes_of(way.equations, inner.name, (way.wanted,), way.sided)
                 own_changes = [(made.says, made.change) for made in every]
-                for says, change in (*own_changes, *_with_numbers(way, block, reader)):
-                    own = way.equations.changed(block.name, change)
-                    label = f"another equation of {meaning_of(way.equations, block.name)}, for {reader} alone: {says}"
-                    yield label, {reader: _reading(block, own)}
+                for reader in readers:
+                    for says, change in (*own_changes, *_with_numbers(way, inner, reader)):
+                        own = behind(way.equations.changed(inner.name, change))
+                        label = (
+                            f"another equation of {meaning_of(way.equations, inner.name)}, for {reader} alone: {says}"
+                        )
+                        yield label, {reader: _reading(block, own)}
+
+
+def _read_by_it_alone(way: Way, block: Block) -> Iterator[tuple[Block, Callable[[Block], Block]]]:
+    """Yields a row and those that nothing but it reads, each with what makes the row of it where it is another one."""
+    yield block, lambda own: own
+    for part, read in way.readers().items():
+        if {*read} == {block.name} and part.name in way.rows and part is not block:
+            for inner, behind in _read_by_it_alone(way, part):
+
+                def made(own: Block, part: Block = part, behind: Callable[[Block], Block] = behind) -> Block:
+                    return way.equations.changed(block.name, _reading(part, behind(own)))
+
+                yield inner, made
 
 
 def _reading(block: Block, own: Block) -> Change:
