@@ -77,14 +77,29 @@ def _repeats(row: Block) -> bool:
 
 
 def _taken_otherwise(way: Way) -> Iterator[Labelled]:
-    """Yields every row that is given, or read in more than one place, as another one wherever it is read."""
-    names = {block: name for name, block in way.equations.rows.items()}
+    """Yields every row that is given, or read in more than one place, as another one wherever it is read; and one that is also read
+    by rows that are not on the way so in all of these."""
+    rows = way.equations.rows
+    names, anywhere = {block: name for name, block in rows.items()}, _all_readers(way)
     for block, read in way.readers().items():
         if block in names and (len(read) >= SEVERAL or block.typed):
             name = names[block]
+            readers = [each for each in dict.fromkeys(read) if each != name]
+            every = [] if block.typed else [each for each in anywhere[block] if each != name]
             for says, made in _otherwise(way, block):
-                readers = [each for each in dict.fromkeys(read) if each != name]
-                yield f"{meaning_of(way.equations, name)}, wherever it is read: {says}", dict.fromkeys(readers, made)
+                meaning = meaning_of(way.equations, name)
+                yield f"{meaning}, wherever it is read: {says}", dict.fromkeys(readers, made)
+                if {*every} > {*readers}:
+                    yield f"{meaning}, in all that is made of it: {says}", dict.fromkeys(every, made)
+
+
+def _all_readers(way: Way) -> dict[Block, list[str]]:
+    """Returns by row all that read it, also those that are not on the way."""
+    found: dict[Block, list[str]] = {}
+    for name, row in way.equations.rows.items():
+        for block in way.equations.reads(row):
+            found.setdefault(block, []).append(name)
+    return found
 
 
 def _otherwise(way: Way, block: Block) -> Iterator[tuple[str, Change]]:

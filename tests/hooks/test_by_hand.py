@@ -280,6 +280,23 @@ BUGS = {
     "GAE starts from the last δ": Bug(
         "ppo", "plain", "lastgaelam = np.zeros(len(rewards))", "lastgaelam = rewards[:, -1] - values[:, -1]",
         "behind the last A[n, t] comes the last δ[n, t]"),
+    "advantages of the next token": Bug(
+        "ppo", "plain",
+        '        lastgaelam = delta + use["gamma"] * use["lam"] * lastgaelam\n        found[:, t] = lastgaelam\n',
+        '        found[:, t] = lastgaelam\n        lastgaelam = delta + use["gamma"] * use["lam"] * lastgaelam\n',
+        "in all that is made of it: that of the position behind is taken, 0 beyond the end"),
+    "n − 1 over n": Bug(
+        "rloo", "trl_rloo/kl", "found = centred * grouped.shape[1] / (grouped.shape[1] - 1)",
+        "found = centred * (grouped.shape[1] - 1) / grouped.shape[1]", "(R[q, i] − μ[q])·(count.group − 1) / count.group stands"),
+    "the shortest of the batch": Bug(
+        "dpo", "trl_dpo/shared", "np.tile(mask.sum(1).reshape(2, -1).min(0), 2)[:, None]", "mask.sum(1).min()",
+        "the smallest len_sh[n] of all is read"),
+    "the weights of both sides added": Bug(
+        "dpo", "trl_dpo/weighted", "np.exp(each).reshape(2, -1).prod(0)", "np.exp(each).reshape(2, -1).sum(0)",
+        "exp(w_w[p]) + exp(w_l[p]) stands where exp(w_w[p] + w_l[p]) should"),
+    "a factor forgotten on one of two ways": Bug(
+        "dpo", "trl_dpo/robust", "log_sigmoid(-beta * h)", "log_sigmoid(-beta)",
+        "another equation of margin.scaled (β·h: difference of the implicit rewards), for margin.turned alone: h is left out"),
     "the arithmetic mean of ratios": Bug(
         "grpo", "trl_grpo/sequence", "apart = (apart * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1)",
         "apart = np.log((np.exp(apart) * mask).sum(1, keepdims=True) / np.maximum(mask.sum(1, keepdims=True), 1))",
