@@ -36,6 +36,35 @@ def test_a_number_of_few_digits_may_be_half_a_unit_off(value: float, half: float
     assert last_digit(value) == pytest.approx(half)
 
 
+@pytest.mark.parametrize(
+    ("beside", "half"),
+    [
+        ((0.1235, 2.417, -0.25), 5e-5),  # all of a file have four decimals at most
+        ((0.1235, 2.417), 0),  # of two one cannot tell
+        ((0.1235, 2.417, -0.25, 0.33492174), 0),  # one was not rounded
+        ((0.1235, 2.417, 1.5e-07), 0),  # seven decimals are no rounding
+        ((1.0, 0.0, 12.0, 0.5), 0),
+    ],
+)
+def test_0_and_a_half_may_be_rounded_where_all_numbers_of_a_file_are(beside: tuple[float, ...], half: float) -> None:
+    for value in (0.0, -0.0, 0.5, 3.0):
+        assert last_digit(value, (value, *beside)) == pytest.approx(half)
+    assert last_digit(0.25, beside) == pytest.approx(5e-3)
+    assert last_digit(0.33492174, beside) == 0 or beside[-1] != 0.33492174
+    assert last_digit(float("nan"), beside) == 0
+
+
+def test_a_clean_step_of_which_all_numbers_are_rounded_is_not_accused() -> None:
+    """With two decimals the value loss of 2.704 is written as 2.7."""
+    run = FIRST["torchtune"]
+    batch = dump(run)
+    logged = {name: round(value, 2) for name, value in batch.logged.items()}
+    assert logged["value_loss"] == 2.7
+    assert verify(replace(batch, logged=logged), settings(run), run.preset, explain=False).agrees
+    wrong = replace(batch, logged=logged | {"value_loss": 2.8})
+    assert not verify(wrong, settings(run), run.preset, explain=False).agrees
+
+
 def test_a_number_written_with_four_decimals_agrees_and_two_units_more_do_not() -> None:
     run = FIRST["verl"]
     batch = dump(run)

@@ -129,7 +129,9 @@ class StepJudge(Judge):
     def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         name, tolerance, logged = quantity.name, self.tolerance(quantity), self.batch.logged[quantity.name]
         size = self.straight.sizes.get(row, 1.0)
-        extra = last_digit(logged) + (self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0)
+        extra = last_digit(logged, self.batch.logged.values()) + (
+            self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0
+        )
         extra += self._of_k3(row)
         ours = float(self._in_range(row, np.asarray(logged), np.asarray(found.numbers[row]), self._dtype(quantity)))
         largest = max(abs(self.straight.numbers.get(row, 0.0)), float(np.fmin(abs(ours), abs(logged))))
