@@ -18,6 +18,7 @@ from blueprint.language import (
     Ref,
     less,
     rebuilt,
+    rounded,
     text,
     walk,
 )
@@ -89,6 +90,8 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
             yield f"{text(part)} is read in the reverse order of {axis.plural}", put(expr, part, _reversed(part, axis))
             if side is not None and axis is side.axes[0]:
                 yield f"{text(part)} of the other side of the pair is read", put(expr, part, of_other_side(part, axis))
+                beside_each_other = "stands at two neighbours, not at a chosen response and its rejected one"
+                yield f"{text(part)} of each pair {beside_each_other}", put(expr, part, _at(part, axis, _half(axis)))
         for axis in dict.fromkeys(each for each in running(part) if not is_here(part, each)):
             here = Ref(part.block, tuple(Position(axis) if getattr(i, "axis", None) is axis else i for i in part.at))
             yield (
@@ -142,6 +145,12 @@ def _behind_the_last(expr: Expr, name: str) -> Iterator[tuple[str, Expr]]:
                 if last.block.axes == part.block.axes and last.block.name != name:
                     says = f"behind the last {text(here)} comes the last {text(last)}"
                     yield says, put(expr, part, Op("where", (inside, part, last)))
+
+
+def _half(axis: Axis) -> Expr:
+    """Returns half of one's own place along an axis, from 0, rounded down."""
+    place = Op("sub", (Count("number", axis), Constant(axis.start)))
+    return rounded(Op("sub", (Op("div", (place, Constant(2))), Constant(0.25))), 0)
 
 
 def _reversed(ref: Ref, axis: Axis) -> Expr:
