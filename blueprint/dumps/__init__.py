@@ -85,16 +85,18 @@ from blueprint.dumps.step_files import (
     unsaid,
     whole_of,
 )
+from blueprint.dumps.written_rounded import decimals_of_all, written_with
 from blueprint.dumps.written_wider import as_computed
 
 __all__ = [
     "COUNTED_IN", "ENGINE", "METADATA", "OLDER", "PLACE_KEYS", "PPO_NAMES", "SAYS_NOTHING", "SCHEMA", "SIDES", "TENSOR",
     "UNUSED", "Array", "Dump", "DumpKind", "Given", "Inspection", "Minibatch", "MinibatchError", "Moments", "Names", "Needs",
     "Place", "Raw", "Recognised", "Share", "Understood", "algorithm_said", "as_computed", "catalogue_of", "check_axes",
-    "check_even", "dump_kinds", "first_pass", "forward_option", "halves", "head_of", "in_order", "inspect", "is_bundle",
+    "check_even", "decimals_of_all", "dump_kinds", "first_pass", "forward_option", "halves", "head_of", "in_order", "inspect",
+    "is_bundle",
     "is_foreign", "joined", "joined_pass", "key_of", "mentioned", "metadata_of", "minibatch_from", "minibatch_of", "missing_in",
     "names_in_metadata", "naming", "not_read", "not_understood", "number_said", "of_one_pass", "one_each", "open_raw",
     "pairs_in", "preset_of_library", "preset_said", "read_dump", "read_minibatch", "recognise", "require", "rounding",
     "rows_twice", "run_fields", "said_shape", "save", "share_of", "single_responses", "together", "true_or_false", "understood",
-    "unsaid", "whole_number", "whole_numbers", "whole_of",
+    "unsaid", "whole_number", "whole_numbers", "whole_of", "written_with",
 ]  # fmt: skip

@@ -239,6 +239,7 @@ class Dump:
     hyperparameters: by key of a numbers file (`ppo.gamma`, `loss.dual_clip` …), what the library used.
     logged: by neutral name (`total_loss`, `policy_loss`, `entropy` …), what it logged.
     place: where in the run it belongs, as far as the metadata say it.
+    decimals: to how many decimals all numbers that its step logged were rounded when they were written; 0: not all were.
     notes: what was assumed, in sentences.
     """
 
@@ -254,6 +255,7 @@ class Dump:
     hyperparameters: Mapping[str, float | str] = field(default_factory=dict)
     logged: Mapping[str, float] = field(default_factory=dict)
     place: Place | None = None
+    decimals: int = 0
     notes: tuple[str, ...] = ()
 
     kind: ClassVar[str]

@@ -138,7 +138,7 @@ class Judge:
     def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         logged, ours, dtype = self.dump.logged[quantity.name], found.numbers[row], self._dtype(quantity)
         size = self.straight.sizes.get(row, abs(ours))
-        extra = last_digit(logged, self.dump.logged.values()) + self.straight.extra.get(row, 0.0)
+        extra = last_digit(logged, self.dump.decimals) + self.straight.extra.get(row, 0.0)
         grown = float(_grown(*map(np.asarray, (logged, ours, self.straight.numbers.get(row, ours)))))
         allowed = self.factor * self._room(quantity, row) * grown + extra
         both = logged, float(self._in_range(row, np.asarray(logged), np.asarray(ours), dtype))

@@ -150,7 +150,7 @@ def _behind_the_last(expr: Expr, name: str) -> Iterator[tuple[str, Expr]]:
 def _half(axis: Axis) -> Expr:
     """Returns half of one's own place along an axis, from 0, rounded down."""
     place = Op("sub", (Count("number", axis), Constant(axis.start)))
-    return rounded(Op("sub", (Op("div", (place, Constant(2))), Constant(0.25))), 0)
+    return rounded(Op("sub", (Op("div", (place, Constant(2))), Op("div", (Constant(1), Constant(4))))), 0)
 
 
 def _reversed(ref: Ref, axis: Axis) -> Expr:

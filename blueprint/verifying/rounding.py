@@ -5,14 +5,12 @@ in docs/verify.md.
 """
 
 from collections.abc import Collection, Mapping
-from decimal import Decimal
-from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
 import torch
 
-from blueprint.dumps import Minibatch, as_computed
+from blueprint.dumps import Minibatch, as_computed, written_with
 
 TOLERANCES = MappingProxyType({"float64": 1e-9, "float32": 2e-5, "float16": 2**-9, "bfloat16": 2**-6})
 """By dtype of torch, from the finest to the coarsest."""
@@ -31,11 +29,6 @@ rounded to, as far as that tells what it computed with; sums of half-precision n
 SHARES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")
 """Shares of tokens on which rounding decides whether a clip holds: one may be off by as many tokens."""
 
-FEWEST_DECIMALS, MOST_DIGITS = 2, 7
-"""A number of so many decimals, and of no more digits than float32 has, may have been rounded when it was written."""
-FEWEST_ROUNDED, MOST_DECIMALS = 3, 6
-"""Where so many numbers of a file may have been, and none has more decimals than so many, all were: 0 and 0.5, too."""
-
 
 def held_in(batch: Minibatch) -> dict[str, str]:
     """Returns by tensor the dtype that its numbers have been rounded to, in torch's words; others than these are left out.
@@ -53,34 +46,14 @@ def coarsest(dtypes: Mapping[str, str], names: Collection[str]) -> str:
     return order[max((order.index(dtypes[name]) for name in names if dtypes.get(name) in TOLERANCES), default=0)]
 
 
-def last_digit(value: float, beside: Collection[float] = ()) -> float:
-    """Returns half a unit of the last digit of a number that was written with few, else 0; beside: all that its file logs.
+def last_digit(value: float, decimals: int = 0) -> float:
+    """Returns half a unit of the last digit of a number that was written with few, else 0.
 
-    0.1235 may stand for anything between 0.12345 and 0.12355; 0, 1 and 0.5 may well be what they say, unless all numbers of the
-    file have few decimals: then it has as many as they. NaN has no digit.
+    0.1235 may stand for anything between 0.12345 and 0.12355; 0, 1 and 0.5 may well be what they say. NaN has no digit.
+    decimals: to how many all numbers of the step were rounded, if they were: 0 and 0.5, too.
     """
-    if not np.isfinite(value):
-        return 0.0
-    decimals, digits = _written_with(value)
-    if value == 0 or decimals < FEWEST_DECIMALS or digits > MOST_DIGITS:
-        decimals = _decimals_of_all(tuple(beside))
+    decimals = written_with(value) or (decimals if np.isfinite(value) else 0)
     return 0.5 * 10.0**-decimals if decimals else 0.0
-
-
-def _written_with(value: float) -> tuple[int, int]:
-    """Returns how many decimals, and how many digits, a number was written with."""
-    digits = Decimal(repr(float(value))).normalize()
-    return max(0, -int(digits.as_tuple().exponent)), len(digits.as_tuple().digits)
-
-
-@lru_cache
-def _decimals_of_all(values: tuple[float, ...]) -> int:
-    """Returns to how many decimals all of some numbers were rounded, which at least some have; 0 where one has more digits."""
-    found = [_written_with(value) for value in values if np.isfinite(value)]
-    rounded = {value for value in values if np.isfinite(value) and _written_with(value)[0] >= FEWEST_DECIMALS}
-    most = max((decimals for decimals, _ in found), default=0)
-    few = all(digits <= MOST_DIGITS for decimals, digits in found if decimals)
-    return most if few and most <= MOST_DECIMALS and len(rounded) >= FEWEST_ROUNDED else 0
 
 
 def half_unit(value: float, dtype: str) -> float:

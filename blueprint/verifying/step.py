@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 
-from blueprint.dumps import Dump, MinibatchError, as_computed, read_dump, require
+from blueprint.dumps import Dump, MinibatchError, as_computed, decimals_of_all, read_dump, require
 from blueprint.verifying.progress import Watch, quiet
 from blueprint.verifying.settings import DEFAULT, VerifyOptions
 from blueprint.verifying.verdict import Part, StepVerdict, verifier_of
@@ -52,7 +52,16 @@ def verify_dumps(
             each.kind == dumps[0].kind,
             f"{dumps[0].path} and {each.path} are dumps of different kinds, {dumps[0].kind} and {each.kind}: verify them apart.",
         )
-    return verifier_of(dumps[0]).verify([as_computed(each) for each in dumps], options, watch, unread)
+    return verifier_of(dumps[0]).verify(_as_written(dumps), options, watch, unread)
+
+
+def _as_written(dumps: Sequence[Dump]) -> list[Dump]:
+    """Returns dumps with what their numbers count as: those of tensors that were written wider, and logged ones that were rounded."""
+    decimals = decimals_of_all(value for each in dumps for value in each.logged.values())
+    half = f"{0.5 * 10**-decimals:.{decimals + 1}f}"
+    said = f"The logged numbers are rounded to {decimals} decimals: each counts as up to {half} off, 0 and 0.5, too."
+    notes = (said,) if decimals else ()
+    return [replace(as_computed(each), decimals=decimals, notes=each.notes + notes) for each in dumps]
 
 
 def verify_one(dump: Dump, options: VerifyOptions = DEFAULT) -> Part:

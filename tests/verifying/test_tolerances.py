@@ -11,6 +11,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 import torch
 
+from blueprint.dumps import decimals_of_all
+from blueprint.verifying import verify_dumps
 from blueprint.verifying.compare import Compared, compare_number
 from blueprint.verifying.rounding import TOLERANCES, coarsest, held_in, last_digit
 from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
@@ -37,32 +39,37 @@ def test_a_number_of_few_digits_may_be_half_a_unit_off(value: float, half: float
 
 
 @pytest.mark.parametrize(
-    ("beside", "half"),
+    ("logged", "decimals"),
     [
-        ((0.1235, 2.417, -0.25), 5e-5),  # all of a file have four decimals at most
-        ((0.1235, 2.417), 0),  # of two one cannot tell
+        ((0.1235, 2.417, -0.25, 0.0, 0.5, 3.0), 4),  # all have four decimals at most
+        ((0.1235, 2.417, 0.0), 0),  # of two one cannot tell
         ((0.1235, 2.417, -0.25, 0.33492174), 0),  # one was not rounded
         ((0.1235, 2.417, 1.5e-07), 0),  # seven decimals are no rounding
+        ((0.1235, 2.417, -0.25, float("nan"), float("-inf")), 4),
         ((1.0, 0.0, 12.0, 0.5), 0),
+        ((), 0),
     ],
 )
-def test_0_and_a_half_may_be_rounded_where_all_numbers_of_a_file_are(beside: tuple[float, ...], half: float) -> None:
-    for value in (0.0, -0.0, 0.5, 3.0):
-        assert last_digit(value, (value, *beside)) == pytest.approx(half)
-    assert last_digit(0.25, beside) == pytest.approx(5e-3)
-    assert last_digit(0.33492174, beside) == 0 or beside[-1] != 0.33492174
-    assert last_digit(float("nan"), beside) == 0
+def test_what_all_numbers_of_a_step_were_rounded_to(logged: tuple[float, ...], decimals: int) -> None:
+    assert decimals_of_all(logged) == decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "half"), [(0.0, 5e-5), (-0.0, 5e-5), (0.5, 5e-5), (3.0, 5e-5), (0.25, 5e-3), (np.nan, 0)]
+)
+def test_0_and_a_half_are_rounded_where_all_numbers_of_a_step_are(value: float, half: float) -> None:
+    assert last_digit(value, 4) == pytest.approx(half)
 
 
 def test_a_clean_step_of_which_all_numbers_are_rounded_is_not_accused() -> None:
     """With two decimals the value loss of 2.704 is written as 2.7."""
-    run = FIRST["torchtune"]
-    batch = dump(run)
+    batch = dump(FIRST["torchtune"])
     logged = {name: round(value, 2) for name, value in batch.logged.items()}
     assert logged["value_loss"] == 2.7
-    assert verify(replace(batch, logged=logged), settings(run), run.preset, explain=False).agrees
-    wrong = replace(batch, logged=logged | {"value_loss": 2.8})
-    assert not verify(wrong, settings(run), run.preset, explain=False).agrees
+    (right,) = verify_dumps([replace(batch, logged=logged)]).parts
+    (wrong,) = verify_dumps([replace(batch, logged=logged | {"value_loss": 2.8})]).parts
+    assert right.verdict.agrees
+    assert not wrong.verdict.agrees
 
 
 def test_a_number_written_with_four_decimals_agrees_and_two_units_more_do_not() -> None:

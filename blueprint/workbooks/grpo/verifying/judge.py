@@ -129,7 +129,7 @@ class StepJudge(Judge):
     def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         name, tolerance, logged = quantity.name, self.tolerance(quantity), self.batch.logged[quantity.name]
         size = self.straight.sizes.get(row, 1.0)
-        extra = last_digit(logged, self.batch.logged.values()) + (
+        extra = last_digit(logged, self.batch.decimals) + (
             self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0
         )
         extra += self._of_k3(row)

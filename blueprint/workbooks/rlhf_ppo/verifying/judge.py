@@ -198,11 +198,11 @@ class Judge:
         return widened(self.found) if quantity.whitened else 1.0
 
     def _number(self, quantity: Quantity, logged: float, near: Mapping[str, int]) -> Compared:
-        beside = self.batch.logged.values()
-        extra = max(last_digit(logged, beside), stored(logged, self._dtype(quantity)))
+        decimals = self.batch.decimals
+        extra = max(last_digit(logged, decimals), stored(logged, self._dtype(quantity)))
         extra += near.get(quantity.name, 0) / max(1.0, float(self.found["response"].sum()))
         if quantity.name == "total_loss":
-            extra += sum(last_digit(value, beside) for each, value, _ in self.numbers if each.name in quantity.after)
+            extra += sum(last_digit(value, decimals) for each, value, _ in self.numbers if each.name in quantity.after)
         allowed = self.allowed_number(quantity, logged) + extra
         beyond = not np.isfinite(logged) and self._beyond(quantity)
         both = [
