@@ -56,7 +56,7 @@ def verify_dumps(
 
 
 def _as_written(dumps: Sequence[Dump]) -> list[Dump]:
-    """Returns dumps with what their numbers count as: those of tensors that were written wider, and logged ones that were rounded."""
+    """Returns dumps with what their numbers count as: tensors that were written wider, and logged numbers that were rounded."""
     decimals = decimals_of_all(value for each in dumps for value in each.logged.values())
     half = f"{0.5 * 10**-decimals:.{decimals + 1}f}"
     said = f"The logged numbers are rounded to {decimals} decimals: each counts as up to {half} off, 0 and 0.5, too."
