@@ -25,7 +25,7 @@ IDEAS = {
         "z_max is subtracted",
     ],
     "grpo": [
-        "sum is not divided", "mean of all rewards", "divided by n", "root is forgotten", "not divided by the spread",
+        "sum is not divided", "mean of all rewards", "divided by n", "root is forgotten", "not divided by the std",
         "wrong way round", "baseline is not subtracted", "divided by n", "deviation of the whole batch",
         "how many positions count", "exp is forgotten", "reference stands where the old policy", "logarithm is held between",
         "clipped one is taken", "unclipped one is taken", "means of the responses are averaged",
