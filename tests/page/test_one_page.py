@@ -19,6 +19,8 @@ from xlsxwriter.utility import xl_pixel_width
 from blueprint import api
 from blueprint.book import Book
 from blueprint.inputs import load
+from blueprint.notation import Axis, block, typed
+from blueprint.notation import book as make_book
 from blueprint.page.digits import Sum
 from blueprint.page.grid import ONE_PAGE, defined_name
 from blueprint.page.one_page import look
@@ -245,6 +247,40 @@ def test_members_are_called_by_their_words_or_all_by_numbers() -> None:
     said = {str(cell.value) for row in page_of("optimum").iter_rows(max_row=4) for cell in row}
     assert {f"{one} {two}" for one in ("good", "not", "very") for two in ("good", "not", "very")} <= said
     assert not {f"y {member}" for member in range(1, 10)} & said
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
+def test_no_column_is_headed_by_a_letter_that_only_equations_know(name: str) -> None:
+    said = [str(cell.value) for row in page_of(name).iter_rows(min_row=3, max_row=4) for cell in row]
+    assert [each for each in said if re.fullmatch("[a-z] ?[0-9]+", each)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("dpo", "pair"),
+        ("reward-model", "pair"),
+        ("q-learning", "episode"),
+        ("value-iteration", "sweep"),
+        ("kl-controller", "update"),
+        ("advantage", "λ no."),
+        ("frontier", "β no."),
+        ("frontier", "n no."),
+        ("own/savings", "year"),
+    ],
+)
+def test_columns_are_headed_by_what_they_are_and_a_number(name: str, head: str) -> None:
+    heads = [str(cell.value) for cell in page_of(name)[3]]
+    assert {f"{head} 1", f"{head} 2"} <= {*heads}
+
+
+def test_a_long_name_of_what_a_column_is_is_no_wider_than_the_page_has_room_for() -> None:
+    long = Axis("w", "working day of the winter", start=1)
+    paid, doubled = typed("paid", (long,), "p", "what is paid"), block("doubled", (long,), "d", "its double")
+    doubled[long] = paid[long] + paid[long]
+    made_of = make_book("Long", [paid, doubled], long, {paid: [1.5, 2.5]}, one_page=True)
+    said = {live.text for live in made_of.layout.labels if live.sheet == ONE_PAGE}
+    assert {"w 1", "w 2"} <= said
 
 
 def test_the_key_has_the_colour_of_what_is_written() -> None:

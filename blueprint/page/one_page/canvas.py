@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from blueprint.language import Block
+from blueprint.language import Axis, Block
 from blueprint.page import grid
 from blueprint.page.layout import Layout, Live, Pen
 from blueprint.page.one_page import look
@@ -316,12 +316,48 @@ class PanelPlacer(Canvas):
     def members_wide(self, panel: Panel) -> int:
         """Returns the width of the longest word at the head of a column, in pixels, where the page has room for it."""
         columns = self.page.columns[panel.columns]
-        called = self.blocks.get(columns.words)
-        if columns.of != "members" or called is None or not called.text or self.cells_wide < look.CELL:
+        if columns.of != "members" or self.cells_wide < look.CELL:
             return 0
-        style = look.style(f"headword {panel.model} tiny")
-        words = (str(word) for word in np.ravel(self.layout.values[called]))
-        return min(max((self.ruler(word, style) for word in words), default=0), look.MEMBER)
+        own = self.blocks.get(columns.words)
+        if own is None:
+            words, size = self.numbered(panel, self.maker.axis(columns.axis))[: columns.most], "small"
+        elif own.text:
+            words, size = self.words_of(own), "tiny"
+        else:
+            return 0
+        style = look.style(f"headword {panel.model} {size}")
+        widest = max((self.ruler(word, style) for word in words), default=0)
+        return min(widest, look.MEMBER) if own is not None or widest <= look.MEMBER else 0
+
+    def called(self, panel: Panel, axis: Axis) -> Block | str | None:
+        """Returns what says how the members of an axis are called at the heads of a panel."""
+        own = self.blocks.get(self.page.columns[panel.columns].words)
+        return own if own is not None else self.layout.blueprint.names.get(axis)
+
+    def words_of(self, called: Block) -> list[str]:
+        """Returns the words of all members that a block names."""
+        return [str(self.layout.values.cell(called, i)) for i in range(self.layout.values.size(called.axes[0]))]
+
+    def numbered(self, panel: Panel, axis: Axis) -> list[str]:
+        """Returns what every member of an axis is, with its number: `pair 1`."""
+        called, numbers = self.called(panel, axis), range(axis.start, axis.start + self.layout.values.size(axis))
+        if isinstance(called, str):
+            return [called.format(number) for number in numbers]
+        one = self.page.columns[panel.columns].head or self.layout.blueprint.called(axis).meaning or axis.letter
+        return [f"{one} {number}" for number in numbers]
+
+    def fitting_heads(self, words: list[str], placed: Placed, style: str) -> str:
+        """Returns the style in which the words of all members have room, "" if one has none: heads are of one kind and size."""
+        wide = [
+            (words[member], self.sheet.widths[column.column])
+            for column in placed.columns
+            if not column.place
+            for member in (column.at or {}).values()
+        ]
+        sizes = (style, f"headword {placed.panel.model} small", f"headword {placed.panel.model} tiny")
+        return next(
+            (each for each in sizes if all(self.ruler(word, look.style(each)) <= room for word, room in wide)), ""
+        )
 
     def words_wide(self, panel: Panel) -> int:
         """Returns the width of the words of a panel, in pixels."""

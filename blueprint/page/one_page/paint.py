@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import accumulate, product
 
-from blueprint.language import Axis, Block
+from blueprint.language import Block
 from blueprint.page import digits, grid
 from blueprint.page.digits import Sum
 from blueprint.page.layout import Layout
@@ -166,33 +166,16 @@ class PanelWriter(LineWriter):
             self.put(self.heads_row, placed.symbol, look.GOLD, "hint")
 
     def write_member(self, placed: Placed, column: Column, style: str) -> None:
-        """Writes at the head of a column which member of an axis it is: by its word, or its number."""
+        """Writes at the head of a column which member of an axis it is: by its word, or by what it is and its number."""
         axis, member = next(iter((column.at or {}).items()))
-        called = self.called(placed, axis)
-        if isinstance(called, Block) and (fitting := self.fitting_members(placed, called, style)):
-            address, word = self.layout.address(called, (member,), fixed=True), self.layout.values.cell(called, member)
-            self.live(self.heads_row, column.column, address, str(word), fitting)
-            return
-        pattern = called if isinstance(called, str) else f"{axis.letter} {{}}"
-        self.put(self.heads_row, column.column, pattern.format(member + axis.start), style)
-
-    def called(self, placed: Placed, axis: Axis) -> Block | str | None:
-        """Returns what says how the members of an axis are called at the heads of a panel."""
-        own = self.blocks.get(self.page.columns[placed.panel.columns].words)
-        return own if own is not None else self.layout.blueprint.names.get(axis)
-
-    def fitting_members(self, placed: Placed, called: Block, style: str) -> str:
-        """Returns the style in which the words of all members have room, "" if one has none: heads are of one kind and size."""
-        words = [
-            (str(self.layout.values.cell(called, member)), self.sheet.widths[column.column])
-            for column in placed.columns
-            if not column.place
-            for member in (column.at or {}).values()
-        ]
-        sizes = (style, f"{style} tiny")
-        return next(
-            (each for each in sizes if all(self.ruler(word, look.style(each)) <= wide for word, wide in words)), ""
-        )
+        called, numbered = self.called(placed.panel, axis), self.numbered(placed.panel, axis)
+        if isinstance(called, Block) and (fitting := self.fitting_heads(self.words_of(called), placed, style)):
+            address = self.layout.address(called, (member,), fixed=True)
+            self.live(self.heads_row, column.column, address, self.words_of(called)[member], fitting)
+        elif fitting := self.fitting_heads(numbered, placed, style):
+            self.put(self.heads_row, column.column, numbered[member], fitting)
+        else:
+            self.put(self.heads_row, column.column, f"{axis.letter} {member + axis.start}", style)
 
     def mark_chosen(self, column: Column) -> bool:
         """Marks the head of a column where Walk shows it; tells whether Walk may show it."""

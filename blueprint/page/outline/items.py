@@ -382,6 +382,7 @@ class Columns:
     of: "counted": the members that count of the group that Walk shows; "peers": those of all groups of its family;
     "pair": those of the chosen (or, with `member` 0, the rejected) group of its pair; "members" of `axis`.
     most: how many of them are shown; of more, those around the chosen one. words: the block of what members are called.
+    head: what stands before the number of a member that has no word; "": what a member is, as `pair`.
     ends: a block along an axis: of more members those up to the last where it is 1 as delivered; without it the first ones.
     """
 
@@ -390,6 +391,7 @@ class Columns:
     member: int = 1
     most: int = 6
     words: str = ""
+    head: str = ""
     ends: str = ""
 
 
