@@ -152,7 +152,7 @@ def loss(of: Rows, use: Choices) -> Rows:
     each = use.along("single.loss", (n,), weight[n] * (1 - near[n]))
     total = use.one("total_loss", Sum(n, each[n]) / of["single.count"])
     away = use.along("single.unlikely", (n,), exp(minimum(-x[n], 0)) / (1 + exp(-abs(x[n]))))
-    slope = -side[n] * weight[n] * by["beta"] * near[n] * away[n] / of["single.count"]
+    slope = -(side[n] * weight[n] * by["beta"] * near[n] * away[n] / of["single.count"])
     return named(side, x, near, weight, each, total, away, use.along("single.slope", (n,), slope))
 
 
