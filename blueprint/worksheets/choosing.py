@@ -6,6 +6,7 @@ say something: it is not 0, 1 or a whole number, not what its equation reads alr
 looks like it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import product, zip_longest
@@ -242,43 +243,61 @@ class Chooser:
     ) -> list[Cell]:
         """Chooses so many cells, or as many as there are, spread over the steps, in the order of computation.
 
-        refused: cells that are not chosen. one_of: of the cells for which it is the same one is chosen.
+        Another row is preferred to one that is asked for. refused: cells that are not chosen. one_of: of the cells for which it
+        is the same one is chosen.
         """
-        found = self._derived(count, refused, one_of)
-        for column in self.columns if len(found) < count and not self.alone else ():
-            here = self._around(column, refused)
-            for tier in self._tiers(here):
-                self._take([cell for cell in tier if one_of(cell) not in set(map(one_of, found))], count, found)
+        found: list[Cell] = []
+        for more in (self._along, *(() if self.alone else (self._around_columns,))):
+            for most in range(1, count + 1):  # cells of each row
+                before = len(found)
+                more(count, refused, one_of, most, found)
+                asked = Counter(cell.block for cell in found)
+                if len(found) == count or (len(found) == before and most > max(asked.values(), default=0)):
+                    break
         rank = {cell: i for i, cell in enumerate(self.candidates.derivation)}
         order = {block: i for i, block in enumerate(self.graph.order)}
         return sorted(found, key=lambda cell: (order[cell.block], rank.get(cell, len(rank)), cell.places))
 
-    def _derived(self, count: int, refused: set[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
-        """Chooses along the derivation that a kind names: a cell of each step first, then another one of each, and so on.
+    def _around_columns(
+        self, count: int, refused: set[Cell], one_of: Callable[[Cell], object], most: int, found: list[Cell]
+    ) -> None:
+        """Adds cells that the result is computed from, column by column, those first that one looks for."""
+        for column in self.columns if len(found) < count else ():
+            for tier in self._tiers(self._around(column, refused)):
+                taken, asked = set(map(one_of, found)), Counter(cell.block for cell in found)
+                free = [cell for cell in tier if one_of(cell) not in taken and asked[cell.block] < most]
+                self._take(free, count, found)
 
-        What has the same answer for everybody comes after the other cells of its step.
+    def _along(
+        self, count: int, refused: set[Cell], one_of: Callable[[Cell], object], most: int, found: list[Cell]
+    ) -> None:
+        """Adds cells along the derivation that a kind names: one of each step first, then another one of each, and so on.
+
+        most: how many cells of a row there may be. What has the same answer for everybody comes after the other cells of its step.
         """
-        found: list[Cell] = []
         gone: set[Cell] = set()
         free = [[cell for cell in step if cell not in refused] for step in self._steps]
         first = [self.candidates.differing(step) for step in free]
         for steps in (first, free) if first != free else (free,):
             while len(found) < count:
                 left = [[cell for cell in step if cell not in gone] for step in steps]
-                if not (round_ := self._round(left, found, one_of)):
+                if not (round_ := self._round(left, found, one_of, most)):
                     break
                 self._take(round_, count, found)
                 gone |= set(round_)
-        return found
 
-    def _round(self, steps: list[list[Cell]], found: list[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
+    def _round(
+        self, steps: list[list[Cell]], found: list[Cell], one_of: Callable[[Cell], object], most: int
+    ) -> list[Cell]:
         """Returns a cell of each step that has one left, if it can be one of those that a cell near the end is computed from."""
         anchor = self._anchor(steps)
         behind = self._behind(anchor, steps) if anchor else set[Cell]()
         chosen: list[Cell] = []
         for step in reversed(steps):
-            taken = set(map(one_of, [*found, *chosen]))
-            free = [cell for cell in step if one_of(cell) not in taken and self._differs(cell, [*found, *chosen])]
+            there = [*found, *chosen]
+            taken, rows = set(map(one_of, there)), Counter(cell.block for cell in there)
+            left = (cell for cell in step if one_of(cell) not in taken and rows[cell.block] < most)
+            free = [cell for cell in left if self._differs(cell, there)]
             if free:
                 near = [cell for cell in free if cell in behind] or free
                 plain = [cell for cell in near if not self.candidates.coincides(cell)] or near
