@@ -139,12 +139,66 @@ def test_a_file_without_old_log_probs_names_what_it_has(tmp_path: Path) -> None:
 
 def test_unreadable_files_end_with_3_and_wrong_use_with_2(tmp_path: Path) -> None:
     (tmp_path / "a.pkl").write_bytes(b"\x80\x04.")
-    for path in (tmp_path, tmp_path / "none.npz", tmp_path / "a.pkl"):
+    for path in (tmp_path / "none.npz", tmp_path / "a.pkl"):
         result = call(path)
         assert (result.exit_code, result.stdout) == (3, "")
         assert result.stderr.startswith(f"Error: {path}: ")
     assert call().exit_code == 2
     assert call("a", "b").exit_code == 2
+
+
+def a_run(folder: Path, steps: int) -> Path:
+    """Returns a folder with a dump of each step."""
+    folder.mkdir()
+    for step in range(1, steps + 1):
+        save(folder / f"step_{step}.npz", batch(), {"library": "verl", "step": step})
+    return folder
+
+
+def test_of_a_folder_each_dump_has_a_short_report(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", 2)
+    (folder / "notes.txt").write_text("no dump")
+    np.savez(folder / "model.npz", embed=np.ones((3, 2)))
+    (folder / "blueprint-verify.jsonl").write_text('{"ledger": "blueprint verify", "schema": 1}\n')
+    said = call(folder)
+    assert said.exit_code == 0, said.output
+    assert said.stdout.splitlines() == [
+        line
+        for step in (1, 2)
+        for line in (
+            f"{folder / f'step_{step}.npz'}: npz, 3 responses of up to 6 positions, 14 tokens inside the mask",
+            f"  library verl, step {step}; preset verl",
+        )
+    ]
+    told = json.loads(call(folder, "--json").stdout)
+    assert [each["step"] for each in told["files"]] == [1, 2]
+    assert (told["folder"], told["more"]) == (str(folder), 0)
+
+
+def test_of_a_large_folder_the_first_dumps_are_opened_and_the_others_counted(tmp_path: Path) -> None:
+    lines = call(a_run(tmp_path / "run", 14)).stdout.splitlines()
+    assert [line.split(": ")[0].rsplit("_", 1)[1] for line in lines[:-1:2]] == [f"{step}.npz" for step in range(1, 13)]
+    assert lines[-1] == "… and 2 more files: name one to see what it holds"
+
+
+def test_of_a_folder_what_cannot_be_replayed_is_named_and_the_exit_code_is_3(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", 1)
+    (folder / "step_2.npz").write_bytes(b"")
+    save(folder / "step_3.npz", batch() | {"values_old": np.full((3, 6), np.nan)}, {"library": "verl"})
+    said = call(folder)
+    assert said.exit_code == 3
+    assert f"{folder / 'step_2.npz'}: the file is empty." in said.stdout
+    assert "  cannot be replayed: values_old: NaN or infinity" in said.stdout
+    assert said.stderr == f"Error: {folder}: 2 of 3 files cannot be replayed\n"
+
+
+def test_a_folder_without_a_dump_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("no dump")
+    said = call(tmp_path)
+    assert (said.exit_code, said.stdout) == (3, "")
+    assert said.stderr == (
+        f"Error: {tmp_path} holds no dump of a training step: docs/dump-hooks.md tells how to write them\n"
+    )
 
 
 def test_one_response_is_no_responses(tmp_path: Path) -> None:

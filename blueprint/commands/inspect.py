@@ -10,20 +10,32 @@ from typing import Any
 import click
 
 from blueprint.commands import console, errors
-from blueprint.dumps import Inspection, Minibatch, inspect
+from blueprint.dumps import (
+    Inspection,
+    Minibatch,
+    MinibatchError,
+    ends_as_dump,
+    files_in,
+    head_of,
+    inspect,
+    is_bundle,
+    is_foreign,
+)
 from blueprint.inputs import counted, shown_value
 from blueprint.quoting import printable, table, unquoted
 
 MOST_LISTED = 12
+"""So many names stand in a line, and so many files of a folder are opened."""
 EXAMPLES = """\b
 Examples:
   blueprint inspect run.safetensors
   blueprint inspect train_data_step12.jsonl
   blueprint inspect run.npz --json
+  blueprint inspect dumps/
 
 \b
 Formats: safetensors, npz, jsonl, parquet, and .pt of plain tensors.
-Exit codes: 0 it can be replayed, 2 wrong use, 3 it cannot be read or not replayed.
+Exit codes: 0 what is shown can be replayed, 2 wrong use, 3 something cannot be read or not replayed.
 """
 
 
@@ -34,12 +46,65 @@ Exit codes: 0 it can be replayed, 2 wrong use, 3 it cannot be read or not replay
 def inspect_dump(file: Path, above_zero: bool, as_json: bool) -> None:
     """Say what a dump of a training step holds: recognised, missing, unknown, and what can be recomputed.
 
-    Nothing in the file is ever unpickled. docs/minibatch.md lists the names; docs/dump-hooks.md says how to write a dump.
+    Of a folder: what each of its first dozen dumps is, and whether it can be replayed. Nothing in a file is ever unpickled.
+    docs/minibatch.md lists the names; docs/dump-hooks.md says how to write a dump.
     """
+    if file.is_dir() and not is_bundle(file):
+        return _folder(file, above_zero, as_json)
     found = inspect(file, above_zero)
     console.say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))
     if found.refusal:
         raise errors.Unreadable(f"{found.path}: {found.refusal}")
+
+
+def _folder(folder: Path, above_zero: bool, as_json: bool) -> None:
+    """Says of the first dumps of a folder what each is, and how many more there are."""
+    files = [file for file in files_in(folder) if ends_as_dump(file) and not _is_other(file)]
+    if not files:
+        raise errors.Unreadable(
+            f"{folder} holds no dump of a training step: docs/dump-hooks.md tells how to write them"
+        )
+    shown, more = files[:MOST_LISTED], max(0, len(files) - MOST_LISTED)
+    found = [_found(file, above_zero) for file in shown]
+    if as_json:
+        said = [{"refusal": each} if isinstance(each, str) else _data(each) for each in found]
+        listed = [{"path": str(file), **each} for file, each in zip(shown, said, strict=True)]
+        console.say(json.dumps({"folder": str(folder), "files": listed, "more": more}, indent=2))
+    else:
+        console.say("\n".join(line for each in found for line in _short(each)))
+        if more:
+            console.say(f"… and {counted(more, 'more file')}: name one to see what it holds")
+    bad = sum(isinstance(each, str) or bool(each.refusal) for each in found)
+    if bad:
+        raise errors.Unreadable(f"{folder}: {bad} of {counted(len(shown), 'file')} cannot be replayed")
+
+
+def _is_other(file: Path) -> bool:
+    """Tells whether a file holds nothing of a training step, as a checkpoint or a list of verdicts does."""
+    try:
+        return is_foreign(head_of(file))
+    except MinibatchError:
+        return False
+
+
+def _found(file: Path, above_zero: bool) -> Inspection | str:
+    """Returns what a file of a folder holds, or why it cannot be read."""
+    try:
+        return inspect(file, above_zero)
+    except MinibatchError as error:
+        return str(error)
+
+
+def _short(found: Inspection | str) -> Iterator[str]:
+    """Yields what a file is, whose it is, and why it cannot be replayed, if so."""
+    if isinstance(found, str):
+        yield found
+        return
+    head, whose = _head(found)
+    yield head
+    yield f"  {whose.rstrip()}"
+    if found.refusal:
+        yield f"  cannot be replayed: {found.refusal}"
 
 
 def _lines(found: Inspection) -> Iterator[str]:

@@ -40,6 +40,7 @@ from blueprint.dumps.formats import (
     said_shape,
     save,
 )
+from blueprint.dumps.in_folder import ends_as_dump, files_in, natural
 from blueprint.dumps.metadata import mentioned
 from blueprint.dumps.own_kind import Understood, preset_of_library, preset_said, understood
 from blueprint.dumps.read import (
@@ -92,11 +93,11 @@ __all__ = [
     "COUNTED_IN", "ENGINE", "METADATA", "OLDER", "PLACE_KEYS", "PPO_NAMES", "SAYS_NOTHING", "SCHEMA", "SIDES", "TENSOR",
     "UNUSED", "Array", "Dump", "DumpKind", "Given", "Inspection", "Minibatch", "MinibatchError", "Moments", "Names", "Needs",
     "Place", "Raw", "Recognised", "Share", "Understood", "algorithm_said", "as_computed", "catalogue_of", "check_axes",
-    "check_even", "decimals_of_all", "dump_kinds", "first_pass", "forward_option", "halves", "head_of", "in_order", "inspect",
-    "is_bundle",
-    "is_foreign", "joined", "joined_pass", "key_of", "mentioned", "metadata_of", "minibatch_from", "minibatch_of", "missing_in",
-    "names_in_metadata", "naming", "not_read", "not_understood", "number_said", "of_one_pass", "one_each", "open_raw",
-    "pairs_in", "preset_of_library", "preset_said", "read_dump", "read_minibatch", "recognise", "require", "rounding",
-    "rows_twice", "run_fields", "said_shape", "save", "share_of", "single_responses", "together", "true_or_false", "understood",
-    "unsaid", "whole_number", "whole_numbers", "whole_of", "written_with",
+    "check_even", "decimals_of_all", "dump_kinds", "ends_as_dump", "files_in", "first_pass", "forward_option", "halves",
+    "head_of", "in_order", "inspect", "is_bundle", "is_foreign", "joined", "joined_pass", "key_of", "mentioned",
+    "metadata_of", "minibatch_from", "minibatch_of", "missing_in", "names_in_metadata", "naming", "natural", "not_read",
+    "not_understood", "number_said", "of_one_pass", "one_each", "open_raw", "pairs_in", "preset_of_library", "preset_said",
+    "read_dump", "read_minibatch", "recognise", "require", "rounding", "rows_twice", "run_fields", "said_shape", "save",
+    "share_of", "single_responses", "together", "true_or_false", "understood", "unsaid", "whole_number", "whole_numbers",
+    "whole_of", "written_with",
 ]  # fmt: skip

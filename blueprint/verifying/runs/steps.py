@@ -4,7 +4,6 @@ which a ledger knows that nothing about a step has changed, and what goes throug
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-from blueprint.dumps import MinibatchError, Raw, head_of, is_bundle, is_foreign, whole_number
+from blueprint.dumps import MinibatchError, Raw, ends_as_dump, files_in, head_of, is_foreign, natural, whole_number
 from blueprint.quoting import unquoted
 from blueprint.verifying.runs.ledger import is_ledger
 from blueprint.verifying.settings import VerifyOptions
@@ -107,8 +106,6 @@ class Executor(Protocol):
         """Ends all work."""
 
 
-ENDINGS = (".safetensors", ".npz", ".jsonl", ".parquet", ".pt", ".pth")
-"""What ends so is a dump, or was meant to be one: if it is damaged, its step counts as not verified."""
 _STEP = re.compile(r"step[_.-]?(\d{1,15})(?!\d)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 LONGEST = 15
@@ -154,11 +151,11 @@ def find(folder: Path, only: str | None = None) -> Found:
     only: a pattern that names must fit, such as "rank_0*"; then those are dumps whatever they end with.
     """
     numbers, skipped, foreign = dict[str, int | None](), list[str](), list[str]()
-    for path in _files_in(folder):
+    for path in files_in(folder):
         name = path.relative_to(folder).as_posix()
         if is_ledger(path) or (only and not fnmatch(name, only) and not fnmatch(path.name, only)):
             continue
-        if not only and path.suffix.lower() not in ENDINGS and not is_bundle(path):
+        if not only and not ends_as_dump(path):
             skipped.append(name)
             continue
         head = _head_of(path)
@@ -183,19 +180,6 @@ def _steps(folder: Path, numbers: Mapping[str, int | None]) -> Iterator[Step]:
     yield from (Step(None, (_file(folder / name, name),)) for name in alone)
 
 
-def _files_in(folder: Path) -> Iterator[Path]:
-    """Yields the files of a folder, and folders that are one dump, as a replay bundle of Relax is.
-
-    Raises OSError for a folder that cannot be listed: its steps would be missing unseen.
-    """
-    for at, folders, names in os.walk(folder, onerror=_raised):
-        shown = sorted((each for each in folders if not each.startswith(".")), key=natural)
-        bundles = [each for each in shown if is_bundle(Path(at, each))]
-        folders[:] = [each for each in shown if each not in bundles]
-        yield from (Path(at, each) for each in bundles)
-        yield from (Path(at, name) for name in sorted(names, key=natural) if not name.startswith("."))
-
-
 def _head_of(path: Path) -> Raw | None:
     """Returns the head of a file; of a damaged one none, and verifying it will say what is wrong."""
     try:
@@ -211,10 +195,6 @@ def _step_of(head: Raw) -> int | None:
         return None if step is None else whole_number(step, "step", 0)
     except MinibatchError:
         return None
-
-
-def _raised(error: OSError) -> None:
-    raise error
 
 
 def _file(path: Path, name: str) -> File:
@@ -253,11 +233,6 @@ def number_in(name: str) -> int | None:
 def _numbers(name: str) -> list[int | None]:
     """Returns the numbers in a name; None for one that is too long to be a step."""
     return [int(each) if len(each) <= LONGEST else None for each in _NUMBER.findall(name)]
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """Returns by what names are sorted so that 10 stands behind 9."""
-    return [(int(piece), "") if piece.isdecimal() else (-1, piece) for piece in re.split(r"(\d{1,15})", name)]
 
 
 def _shape(name: str) -> str:
