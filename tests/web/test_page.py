@@ -116,6 +116,23 @@ def test_a_number_of_one_page_leads_to_its_sheet(opened: Opened) -> None:
     assert page.is_visible("#explore td.chosen")
 
 
+ROOM_OF_SELECTS = """() => [...document.querySelectorAll('#settings select')].map((box) => {
+  const pen = document.createElement('canvas').getContext('2d'), style = getComputedStyle(box), arrow = 16;
+  pen.font = style.font;
+  const room = box.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
+  return [...box.options].map((each) => each.text).filter((text) => pen.measureText(text).width > room);
+})"""
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_a_choice_is_wide_enough_for_its_longest_option(opened: Opened, width: int) -> None:
+    page = opened(page_text("ten-libraries"), viewport={"width": width, "height": 768})
+    page.eval_on_selector("#settings details", "more => { more.open = true; }")
+    cut = page.evaluate(ROOM_OF_SELECTS)
+    assert len(cut) > 20
+    assert not [text for box in cut for text in box]
+
+
 def test_a_preset_is_a_choice_and_every_setting_follows(opened: Opened) -> None:
     page = opened(page_text("dpo"))
     before = page.inner_text("#result")
