@@ -24,7 +24,7 @@ from blueprint.verifying.compare import (
     summary,
 )
 from blueprint.verifying.rounding import HALF, SHARES
-from blueprint.verifying.verdict import NOTHING, Match, StepVerdict, Verdict
+from blueprint.verifying.verdict import NOTHING, Causes, Match, StepVerdict, Verdict
 
 HEADINGS = ("quantity", "in the file", "logged", "recomputed", "largest difference", "tolerance", "verdict")
 MOST_CAUSES, MOST_STILL = 8, 3
@@ -242,14 +242,19 @@ def _first(verdict: Verdict, first: Line) -> Iterator[str]:
     search = verdict.search
     if search and first.says == DIFFERS:
         yield from explanations(verdict.causes, [verdict], verdict.lines, search.unexplained)
-        if not verdict.causes and search.tried < search.known:
-            yield f"  {search.tried:,} of at least {search.known:,} were tried, the likeliest: the others would take too long."
+        yield from _tried(search)
     for line in verdict.lines:
         if line.within:
             shares = ", ".join(f"{name} ({100 * share:.0f} % of it)" for name, share in line.within.items())
             yield f"  {line.called} follows from differences within the tolerance of: {shares}."
     lines = [each for each in verdict.lines if each not in verdict.of_forwards]
     yield from others([each for each in lines if each != first and not each.within], "the file's own")
+
+
+def _tried(search: Causes) -> Iterator[str]:
+    """Says how many causes were tried where none explains anything and others were left."""
+    if not search.matches and search.tried < search.known:
+        yield f"  {search.tried:,} of at least {search.known:,} were tried, the likeliest: the others would take too long."
 
 
 def _of_forwards(verdict: Verdict) -> Iterator[tuple[str, list[str]]]:
@@ -330,6 +335,7 @@ def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:
     if first.line.says == DIFFERS and not first.of_forwards:
         verdicts = [each.verdict for each in found.parts]
         yield from explanations(found.causes, verdicts, [each.line for each in found.lines])
+        yield from _tried(found.search or NOTHING)
     yield from others([each.line for each in found.lines if each != first and not each.of_forwards], "the files' own")
 
 
@@ -397,12 +403,16 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "not_compared": dict(verdict.uncompared),
         "first": quantity_data(verdict.first) if verdict.first else None,
         "causes": [cause_data(each) for each in verdict.causes],
-        "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known} if verdict.search else None,
+        "causes_tried": _tried_data(verdict.search),
         "before_first_update": list(verdict.before_update.said),
         "generating_engine": list(verdict.engine.said),
         "recomputed": finite({name: found.numbers[name] for name in LOSSES if name in found.numbers}),
         "notes": list(verdict.notes),
     }
+
+
+def _tried_data(search: Causes | None) -> dict[str, int] | None:
+    return {"tried": search.tried, "known": search.known} if search else None
 
 
 def data_of_step(found: StepVerdict) -> dict[str, Any]:
@@ -416,6 +426,7 @@ def data_of_step(found: StepVerdict) -> dict[str, Any]:
         "quantities": [_of_step(each) for each in found.lines],
         "first": _of_step(first) | {"file": first.first[1].path} if first and first.first else None,
         "causes": [cause_data(each) for each in found.causes],
+        "causes_tried": _tried_data(found.parts[0].verdict.search if len(found.parts) == 1 else found.search),
         "lacking": list(found.lacking),
         "not_read": {str(path): reason for path, reason in found.unread.items()},
         "notes": list(found.notes),

@@ -376,27 +376,27 @@ def verify_parts(
     parts = [Part(Path(of.batch.path), chosen, way.verdict(of, chosen.preset.name, search)) for chosen, of in trials]
     lines = step_lines([part.verdict for part in parts], way.quantities)
     first = first_line(lines)
-    of_all = causes_in([of for _, of in trials], parts, first) if options.causes and not alone else ()
-    causes = parts[0].verdict.causes if alone else of_all
+    of_all = causes_in([of for _, of in trials], parts, first) if options.causes and not alone else None
+    causes = of_all.matches if of_all else parts[0].verdict.causes if alone else ()
     if any(each.rest for each in causes) and first:
         lines = [
             replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines
         ]
     more = (*notes, *filter(None, [rows_twice(steps)]))
-    return StepVerdict(steps[0].step, tuple(parts), unread, tuple(lines), first, causes, _lacking(steps), more)
+    return StepVerdict(steps[0].step, tuple(parts), unread, tuple(lines), first, causes, _lacking(steps), more, of_all)
 
 
-def causes_in(trials: Sequence[FileTrial], parts: Sequence[Part], first: StepLine | None) -> tuple[Match, ...]:
+def causes_in(trials: Sequence[FileTrial], parts: Sequence[Part], first: StepLine | None) -> Causes:
     """Returns what explains the first deviation of several files: what does so in every file that differs by itself."""
     if first is None or first.of_forwards or first.first is None or first.line.says != DIFFERS:
-        return ()
+        return NOTHING
     differ = [
         any(line.compared.name == first.name and line.says == DIFFERS for line in part.verdict.lines) for part in parts
     ]
     here = next(of for of in trials if of.batch is first.first[1])
     where = [of for of, wrong in zip(trials, differ, strict=True) if wrong and of is not here]
     others = [of for of, wrong in zip(trials, differ, strict=True) if not wrong]
-    return causes_of(OfStep(here, where, others), here.tries(first.name), first.name, here.most).matches
+    return causes_of(OfStep(here, where, others), here.tries(first.name), first.name, here.most)
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,7 @@ class StepVerdict:
     lines: every logged quantity, where it is worst. first: the one that deviates first. causes: what explains it, the best
         first; looked for once, for all files.
     lacking: what is not there of the step, in sentences' parts. notes: sentences on what was assumed.
+    search: how much was tried for what explains several files; None of a single one, whose verdict says it, and where nobody asked.
     """
 
     step: int | None
@@ -248,6 +249,7 @@ class StepVerdict:
     causes: tuple[Match, ...] = ()
     lacking: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    search: Causes | None = None
 
     def __repr__(self) -> str:
         """Says in a line or two what it comes to: a notebook shows it, and no arrays."""

@@ -15,7 +15,7 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from blueprint.verifying import StepVerdict, progress, text_of_step, verify_step
+from blueprint.verifying import StepVerdict, data_of_step, progress, text_of_step, verify_step
 from blueprint.verifying.progress import Room
 
 REAL = Path(__file__).parents[1] / "data" / "real"
@@ -41,6 +41,31 @@ def test_a_search_that_takes_too_long_ends_and_says_so(tmp_path: Path, monkeypat
     assert search is not None
     assert search.tried < search.known
     assert "were tried, the likeliest: the others would take too long." in text_of_step(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity", "many"), [("trl_dpo/alike", "loss", 2), ("trl_1_12/float32", "pg_loss", 2)]
+)
+def test_a_search_over_several_files_that_takes_too_long_says_how_many_causes_were_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, quantity: str, many: int
+) -> None:
+    monkeypatch.setattr(progress, "MOST_SECONDS", 0.0)
+    paths = []
+    for path in sorted((REAL / name).rglob("*.safetensors"))[:many]:
+        with safe_open(path, "numpy") as file:
+            tensors, said = {each: file.get_tensor(each) for each in file.keys()}, dict(file.metadata())  # noqa: SIM118
+        logged = json.loads(said["logged"])
+        assert quantity in logged, logged
+        said["logged"] = json.dumps({**logged, quantity: 0.123456789})
+        paths.append(tmp_path / path.name)
+        save_file(tensors, paths[-1], said)
+    found = verify_step(paths)
+    assert len(found.parts) == many
+    assert found.search is not None
+    assert found.search.tried < found.search.known
+    tried = f"{found.search.tried:,} of at least {found.search.known:,} were tried, the likeliest: the others would take too"
+    assert tried in text_of_step(found)
+    assert data_of_step(found)["causes_tried"] == {"tried": found.search.tried, "known": found.search.known}
 
 
 def test_room_is_counted_and_what_is_found_has_always_room() -> None:

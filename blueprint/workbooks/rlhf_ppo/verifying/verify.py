@@ -32,7 +32,7 @@ from blueprint.verifying.compare import AGREES
 from blueprint.verifying.progress import quiet
 from blueprint.verifying.settings import laid_over
 from blueprint.verifying.trials import OfFile, causes_in, causes_of
-from blueprint.verifying.verdict import NOTHING
+from blueprint.verifying.verdict import NOTHING, Causes
 from blueprint.workbooks.rlhf_ppo.verifying.case import Case, Prepared, Verified, verified
 from blueprint.workbooks.rlhf_ppo.verifying.causes import BEYOND, stages
 from blueprint.workbooks.rlhf_ppo.verifying.divided import divided_otherwise, whitened_over_others
@@ -100,7 +100,8 @@ def verify_steps(
     batches, notes = in_order(batches)
     chosen = _one_choice(batches, options)
     case = Case(batches, laid_over(chosen.values), chosen.preset.name, options, watch)
-    step, first, causes, more = _explained(case, case.prepared(), unread)
+    step, first, search, more = _explained(case, case.prepared(), unread)
+    causes = search.matches
     parts = [Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts]
     lines = step.lines
     if first is not None and any(each.rest for each in causes):
@@ -110,7 +111,8 @@ def verify_steps(
         if len(parts) == 1:
             parts = [_settled(parts[0], first)]
     if len(parts) == 1:
-        parts = [replace(parts[0], verdict=replace(parts[0].verdict, causes=causes))]
+        told = replace(search, unexplained=NOTHING.unexplained) if search.known else parts[0].verdict.search
+        parts = [replace(parts[0], verdict=replace(parts[0].verdict, causes=causes, search=told))]
     return StepVerdict(
         batches[0].step,
         tuple(parts),
@@ -120,6 +122,7 @@ def verify_steps(
         causes,
         lacking=tuple(dict.fromkeys(part for each in step.prepared for part in each.group.lacking)),
         notes=(*notes, *filter(None, [rows_twice(batches), _whitened_alone(step)]), *more),
+        search=search if len(parts) > 1 and options.causes else None,
     )
 
 
@@ -147,8 +150,8 @@ def _one_choice(batches: Sequence[Minibatch], options: VerifyOptions) -> Chosen:
     return first
 
 
-Explained = tuple[Verified, StepLine | None, tuple[Match, ...], tuple[str, ...]]
-"""A step, what deviates first, what explains it, and what is noted of that."""
+Explained = tuple[Verified, StepLine | None, Causes, tuple[str, ...]]
+"""A step, what deviates first, what explains it and how much was tried for that, and what is noted of that."""
 
 
 def _explained(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]) -> Explained:
@@ -159,24 +162,26 @@ def _explained(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]
     step = verified(case, prepared, unread)
     first = first_line(step.lines)
     if first is None or first.of_forwards or first.line.says != DIFFERS or not case.options.causes:
-        return step, first, (), ()
+        return step, first, NOTHING, ()
     at = next(each for each in step.prepared if first.first and each.batch.path == first.first[1].path)
     of_scopes = divided_otherwise(step, first.name) if first.name not in ROWS else whitened_over_others(step, first, at)
     if found := tuple(of_scopes):
-        return step, first, found, ()
+        return step, first, Causes(found), ()
     trials = _trials(step)
     here = next(each for each in trials if each.batch is at.batch)
-    causes = _as_said(_causes(step, first, at, trials), here, first.name)
+    search = _causes(step, first, at, trials)
+    causes = _as_said(search.matches, here, first.name)
     if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
         groups = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
         moved = [Prepared(replace(each.batch, moments={}), groups[id(each.group)], each.shares) for each in prepared]
         return _explained(case, moved, unread)
     if not causes:
-        return step, first, (), tuple(_untried(trials, first))
+        untried = tuple(_untried(trials, first))  # it says the same of a large file
+        return step, first, NOTHING if untried else search, untried
     if any(each.beyond for each in causes) and all(each.rollout is not each.alone for each in trials):
         notes = tuple(f"{each.said}; but all that is whitened together is there" for each in causes if each.beyond)
-        return step, first, tuple(each for each in causes if not each.beyond), notes
-    return step, first, causes, ()
+        return step, first, replace(search, matches=tuple(each for each in causes if not each.beyond)), notes
+    return step, first, replace(search, matches=causes), ()
 
 
 def _trials(step: Verified) -> list[MinibatchTrial]:
@@ -189,13 +194,13 @@ def _trials(step: Verified) -> list[MinibatchTrial]:
     )
 
 
-def _causes(step: Verified, first: StepLine, at: Prepared, trials: Sequence[MinibatchTrial]) -> tuple[Match, ...]:
+def _causes(step: Verified, first: StepLine, at: Prepared, trials: Sequence[MinibatchTrial]) -> Causes:
     """Returns what explains the first deviation; where that is in advantages of which other files are missing, and nothing does,
     what explains the returns, which no whitening moves."""
     parts = [Part(Path(each.replayed.batch.path), None, each) for each in step.verdicts]  # type: ignore[arg-type]
     found = causes_in(trials, parts, first)
     returns = next((each for each in step.lines if each.name == "returns" and each.line.says == DIFFERS), None)
-    if found or first.name != "advantages" or returns is None or at.group.whole:
+    if found.matches or first.name != "advantages" or returns is None or at.group.whole:
         return found
     some = [replace(each, lines={name: each.lines[name] for name in ("rewards", "returns") if name in each.lines})
             for each in trials]  # fmt: skip
