@@ -78,8 +78,8 @@ def place_of(metadata: Mapping[str, Any]) -> Place | None:
     return Place(**found) if found else None
 
 
-def whole_number(found: Any, key: str, least: int | None = None) -> int:
-    """Returns a whole number; the metadata of some formats are texts.
+def whole_number(found: Any, key: str, least: int | None = None, among: str = "metadata,") -> int:
+    """Returns a whole number; the metadata of some formats are texts. among: what stands in front of the key where it is refused.
 
     Raises MinibatchError for anything else, and for a number below the least.
     """
@@ -88,7 +88,7 @@ def whole_number(found: Any, key: str, least: int | None = None) -> int:
     bound = "" if least is None else f", {least} or more"
     require(
         type(number) is int and (least is None or least <= number <= LARGEST),
-        f"metadata, {key}: found {found!r:.40}, expected a whole number{bound}.",
+        f"{among} {key}: found {found!r:.40}, expected a whole number{bound}.",
     )
     return int(number)
 
