@@ -71,6 +71,12 @@ class SmallKind(NamedTuple):
         return Verifier(known_device, verify_steps, shown, lambda verdict: verdict.replayed.batch, together)
 
 
+def sums(rows: Mapping[str, Array]) -> dict[str, float]:
+    """Returns by number the sum of the sizes of what it is a mean of: a library adds up before it divides."""
+    with np.errstate(over="ignore"):
+        return {name: float(np.abs(row).sum()) for name, row in rows.items()}
+
+
 DIGITS = 3
 """So many digits a number has that somebody typed; of one with more, nothing is said."""
 ON_A_LINE, NO_CONSTANT = 5, 1e-5

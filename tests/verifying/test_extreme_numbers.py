@@ -95,6 +95,39 @@ def tiny_kl() -> Clean:
     return grpo_step("grpo_paper", torch.tensor([1.0, 0.0, 1.0, 0.0]), new, new, ref)
 
 
+def _saved_as(dump: Clean, path: Path) -> Verdict:
+    """Verifies a dump that numpy has no dtype for, as safetensors."""
+    from safetensors.torch import save_file
+
+    said = {**dump.metadata, "logged": {name: float(each) for name, each in dump.logged.items()}}
+    save_file({name: each.contiguous() for name, each in dump.tensors.items()}, path, {"metadata": json.dumps(said)})
+    return verify_one(read_dump(path), VerifyOptions(causes=False)).verdict
+
+
+@pytest.mark.parametrize("apart", [0.1, 1e-2, 1e-3])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_kl_that_is_computed_in_half_precision_is_off_by_a_unit_of_one(
+    tmp_path: Path, dtype: torch.dtype, apart: float
+) -> None:
+    """e^x is rounded near 1, and 1 is taken away: of a small x little more than that rounding is left, in a mean as in a token."""
+    new = -_drawn(4, 5).abs()
+    ref = (new + apart * _drawn(4, 5, seed=1)).clamp(max=0)
+    found = _saved_as(
+        grpo_step("grpo_paper", torch.tensor([1.0, 0.0, 1.0, 0.0]), new, new, ref, dtype=dtype),
+        tmp_path / "a.safetensors",
+    )
+    assert found.first is None, says(found)
+    assert says(found)["kl_loss"] != "agrees"
+
+
+def test_what_trl_calls_beta_is_paid_in_the_loss_though_no_loss_type_is_said(tmp_path: Path) -> None:
+    new, ref = -_drawn(4, 5).abs(), -_drawn(4, 5, seed=1).abs()
+    clean = grpo_step("trl_grpo", torch.tensor([1.0, 0.0, 1.0, 0.0]), new, new, ref)
+    found = verified(tmp_path, clean._replace(metadata={**clean.metadata, "hyperparameters": {"beta": 0.04}}))
+    assert found.first is None, says(found)
+    assert says(found)["total_loss"] == "agrees"
+
+
 def rewards_all_alike() -> Clean:
     """Seven rewards of 0.7, whose mean in float32 is not 0.7."""
     old = -_drawn(7, 5).abs()
@@ -176,9 +209,84 @@ def classic_rewards_of_a_hundred_million() -> Clean:
     return Clean(tensors, logged, {"library": "sb3", "algorithm": "ppo", "optimizer_step": 1})
 
 
+def reward_step(chosen: Any, rejected: Any, dtype: Any, center: float = 0.0) -> Clean:
+    """Returns a step of TRL's reward model, whose means are sums, then divided, all in one dtype."""
+    chosen, rejected = chosen.to(dtype), rejected.to(dtype)
+    pairs = -torch.nn.functional.logsigmoid(chosen - rejected)
+    of = {"mean.chosen": chosen, "mean.rejected": rejected, "mean.margin": chosen - rejected, "preference_loss": pairs}
+    means = {name: each.sum() / len(each) for name, each in of.items()}
+    means["total_loss"] = means["preference_loss"] + center * ((chosen + rejected) ** 2).mean()
+    return Clean(
+        {"rewards_chosen": chosen, "rewards_rejected": rejected, "loss.pair": pairs}, means,
+        {"algorithm": "reward_model", "library": "trl", "hyperparameters": {"center_rewards_coefficient": center}},
+    )  # fmt: skip
+
+
+def means_beyond_float16() -> Clean:
+    """Two scores of 60,000: their sum is more than the 65,504 that float16 holds, and that of their losses; the means are not."""
+    return reward_step(torch.tensor([0.0, 1.0, 2.0, 3.0]), torch.tensor([6e4, 6e4, 1.0, 2.0]), torch.float16)
+
+
+def squares_beyond_float32() -> Clean:
+    """Scores of 1e19, centred: the square is more than float32 holds, a hundredth of it is not."""
+    return reward_step(torch.tensor([1e19, 1e19, 1.0, 2.0]), torch.tensor([1e19, 1.0, 2.0, 3.0]), SINGLE, center=0.01)
+
+
+def discopop_of_hundreds() -> Clean:
+    """DiscoPOP's e^−u·σ(u/τ) of u = −800: infinity times 0, in a library no number; the loss is 800."""
+    chosen, rejected = torch.tensor([-8010.0, -1.0]), torch.tensor([-1.0, -8.0])
+    reference = torch.full((2,), -5.0)
+    u = 0.1 * (chosen - rejected)
+    weight = torch.sigmoid(u / 0.05)
+    pairs = -torch.nn.functional.logsigmoid(u) * (1 - weight) + torch.exp(-u) * weight
+    tensors = {"chosen_logps": chosen, "rejected_logps": rejected, "loss.pair": pairs}
+    tensors |= {"ref_chosen_logps": reference, "ref_rejected_logps": reference}
+    said = {"algorithm": "dpo", "preset": "trl_1.16", "hyperparameters": {"beta": 0.1, "loss_type": "discopop"}}
+    return Clean(tensors, {"loss": pairs.mean()}, said)
+
+
+def ten_thousand_tokens_in_float16() -> Clean:
+    """A text of 12,000 tokens of 6 nats each: the sum of them is more than float16 holds, and so is the mean that is made of it."""
+    logprobs = -12 * torch.from_numpy(np.random.default_rng(0).uniform(size=(2, 6000))).to(torch.float16)
+    loss = -logprobs.sum() / logprobs.numel()
+    tensors = {
+        "logprobs": logprobs,
+        "mask": torch.ones(logprobs.shape, dtype=torch.bool),
+        "text_loss": -logprobs.sum(1),
+    }
+    return Clean(tensors, {"total_loss": loss, "nll": loss}, {"algorithm": "sft", "preset": "trl_1.16"})
+
+
+def kto_rewards_beyond_float16() -> Clean:
+    """Rewards of 40,000, of which two are added up."""
+    policy, reference = torch.tensor([-10.0, -1.0, -40.0]).half(), torch.tensor([-4e3, -4e3, -4.0]).half()
+    good, reward = torch.tensor([True, True, False]), 10 * (policy - reference)
+    z = torch.zeros(())
+    loss = torch.where(good, 1 - torch.sigmoid(reward - 10 * z), 1 - torch.sigmoid(10 * z - reward))
+    tensors = {
+        "completion_logps": policy,
+        "ref_logps": reference,
+        "KL_logps": policy,
+        "ref_KL_logps": policy,
+        "label": good,
+    }
+    chosen = reward[good].sum() / 2
+    said = {"algorithm": "kto", "library": "trl", "hyperparameters": {"beta": 10.0}}
+    return Clean(tensors, {"kl": z, "rewards/chosen": chosen, "loss": loss.float().mean()}, said)
+
+
+def a_loss_beyond_float16_in_one_token() -> Clean:
+    """A ratio of 30,000 with an advantage of −3: 90,000, and a mean over twelve tokens that is far below 65,504."""
+    old, new = -_drawn(4, 3).abs(), -_drawn(4, 3, seed=1).abs()
+    old[0, 0], new[0, 0] = -10.32, -0.01
+    return grpo_step("trl_dr_grpo", torch.tensor([-4.0, 0.0, 0.0, 0.0]), old, new, constant=3, dtype=torch.float16)
+
+
 CLEAN: tuple[Callable[[], Clean], ...] = (
     infinite_ratio_unpaid_kl, infinite_kl, tiny_kl, rewards_all_alike, log_exp_of_hundreds, values_of_a_hundred_million,
     rewards_of_a_hundred_million, rewards_all_alike_and_no_values, classic_rewards_of_a_hundred_million,
+    means_beyond_float16, squares_beyond_float32, discopop_of_hundreds, ten_thousand_tokens_in_float16,
+    kto_rewards_beyond_float16, a_loss_beyond_float16_in_one_token,
 )  # fmt: skip
 
 
@@ -201,7 +309,14 @@ def test_a_fault_of_one_in_a_hundred_is_seen_where_a_number_agrees(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("made", "name"), [(infinite_kl, "kl_loss"), (log_exp_of_hundreds, "preference_loss"), (infinite_kl, "total_loss")]
+    ("made", "name"),
+    [
+        (means_beyond_float16, "mean.rejected"),
+        (squares_beyond_float32, "total_loss"),
+        (infinite_kl, "kl_loss"),
+        (log_exp_of_hundreds, "preference_loss"),
+        (infinite_kl, "total_loss"),
+    ],
 )
 def test_another_number_in_the_place_of_an_infinite_one_differs(
     tmp_path: Path, made: Callable[[], Clean], name: str

@@ -186,6 +186,8 @@ ALGORITHMS = (
 """What papers call an algorithm without a critic, and libraries their estimators of advantages and their losses."""
 OF_PPO = ("gae", "ppo")
 OF_OTHERS = (*OF_PPO, "sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
+PAID_IN_LOSS = ("grpo", "dr_grpo", "dapo", "bnpo", "cispo", "gspo", "luspo", "sapo", "vespo")
+"""Algorithms of TRL's GRPOTrainer, which adds `beta` times the KL to any of its losses; its RLOOTrainer pays it in the reward."""
 BY_STD, DIVIDED = "norm_adv_by_std_in_grpo", ("", "grpo", "grpo_vectorized", "grpo_passk")
 """A switch of verl, and the only algorithms that read it."""
 
@@ -335,6 +337,8 @@ def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("epsilon", "epsilon_low", "epsilon_high"):
             found.pop(name, None)
         found |= {"loss.clip_low": "off", "loss.clip_high": number_said(cap, "epsilon_high") - 1}
+    if said.get("beta") is not None and not said.get("loss_type") and algorithm_of(metadata) in PAID_IN_LOSS:
+        found.setdefault("kl.place", "loss")
     if algorithm_of(metadata) not in DIVIDED:
         found = {key: value for key, value in found.items() if not key.endswith(BY_STD)}
     if is_normalised(said):  # over the whole batch, whatever scale_rewards is
@@ -427,7 +431,8 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
         raw.metadata.get(RESPONSES),
     )
     require(isinstance(said, dict), f"metadata, hyperparameters: found {said!r:.40}, expected settings by name.")
-    count = None if each is None else whole_number(each, SIZES[0], 2 if found.library == "trl" else 1)
+    least = 2 if found.library == "trl" else 1
+    count = None if each is None else whole_number(each, SIZES[0], least, "hyperparameter")
     words = next((raw.texts[name] for name in GROUP if name in raw.texts), None)  # as verl's uid are
     in_words = None if words is None else tuple(words[at] for at in keep if at < len(words))
     told = tensors.pop("group", in_words)

@@ -51,6 +51,7 @@ from blueprint.verifying import (
     of_equations,
     off_by,
     ragged,
+    sums,
     typed,
     view_of,
 )
@@ -142,6 +143,14 @@ def recompute(
     found.sizes = {name: abs(number) for name, number in found.numbers.items()}
     if sized:
         _add_room(found, known)
+        apart = known["elsewhere.policy"] - known["elsewhere.reference"]
+        found.on_the_way = sums(
+            {
+                **dict.fromkeys(("logps.chosen", "logps.rejected"), known["single.policy"]),
+                **dict.fromkeys(REWARDS, found.rows["reward"]),
+                **{"kl": apart, "total_loss": found.rows["loss.response"]},
+            }
+        )
     return found
 
 

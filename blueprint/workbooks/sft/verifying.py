@@ -50,6 +50,7 @@ from blueprint.verifying import (
     mistakes_in,
     multiplied,
     of_equations,
+    sums,
     view_of,
 )
 from blueprint.workbooks.sft.definitions import LABELS, b, derived, n, o, t
@@ -118,6 +119,11 @@ def recompute(
         found.lacks["entropy"] = "`entropy` [B, T]"
     if sized:
         _add_room(found)
+        texts = found.rows["text_loss"]
+        found.on_the_way = {
+            "text_mean": np.abs(texts),
+            **sums(dict.fromkeys(("nll", "perplexity", "total_loss"), texts)),
+        }
     return found
 
 

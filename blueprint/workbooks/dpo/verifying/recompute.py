@@ -35,6 +35,7 @@ from blueprint.verifying import (
     from_here_on,
     parts_of,
     places,
+    sums,
 )
 from blueprint.workbooks.dpo.definitions import LABELS, derived, n, o, p, t
 from blueprint.workbooks.dpo.dumps import PairStep
@@ -303,7 +304,28 @@ def recompute(
         found.sizes[name] = abs(found.numbers[name])
     if sized:
         add_room(found, of, lambda moved: losses(moved, terms, ways, device))
+        found.on_the_way = _on_the_way(found, of, terms, device)
     return found
+
+
+DISCOPOP = "discopop"
+"""A loss with e^−u times σ(u/τ): where u is far below 0 a library multiplies infinity with 0."""
+
+
+def _on_the_way(found: Again, of: Fed, terms: Terms, device: str) -> dict[str, Any]:
+    """Returns how large what rows and numbers are made of is, on the way: no number where a library has none in any dtype."""
+    pairs = np.abs(found.rows["loss.pair"])
+    for _, use in terms:
+        if use["loss.form"] == DISCOPOP:
+            u = EQUATIONS.values(use, *laid_out(of), ("margin.argument",), device=device)["margin.argument"]
+            with np.errstate(over="ignore"):
+                beside = np.exp(-u)
+            pairs = np.maximum(pairs, np.where(np.isfinite(beside), beside, np.nan))
+    means = {f"rewards.{side}": found.rows[f"{side}.reward"] for side in SIDES} | {
+        "rewards.margins": found.rows["margin"]
+    }
+    means |= {f"logps.{side}": found.rows[name] for side in SIDES if (name := f"{side}.logp") in found.rows}
+    return {"loss.pair": pairs, **sums({**means, "preference_loss": pairs, "total_loss": pairs})}
 
 
 def _asked(until: str) -> Collection[str]:

@@ -38,7 +38,7 @@ OF_ADVANTAGES = 2e-6
 
 
 KL = ("logprobs_new", "logprobs_ref")
-OF_ONE = {"float64": 2.0**-52, "float32": 2.0**-23}
+OF_ONE = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """By dtype in which a library computes, the unit in the last place of 1."""
 LOSS = ("advantages", "ratio", "token_loss")
 OF_ROWS = "a mean over responses"
@@ -145,7 +145,7 @@ class StepJudge(Judge):
         used = self.straight.settings
         coef = abs(float(used["kl.coef"])) if used["kl.place"] == "loss" else 0.0
         times = {"kl_loss": 1.0, "kl.mean_new": 1.0, "adds.kl_loss": coef, "total_loss": coef}.get(row, 0.0)
-        one = OF_ONE["float64" if coarsest(self._dtypes, KL) == "float64" else "float32"]
+        one = OF_ONE[coarsest(self._dtypes, KL)]
         return self.factor * times * one if used["kl.estimator"] == "k3" else 0.0
 
     def _in_one_go(self) -> bool:

@@ -305,11 +305,15 @@ def _of_empty(of: Fed, use: Settings, ways: Ways) -> float:
 
 
 def _on_the_way(of: Fed, rows: Fed, coef: float) -> dict[str, float]:
-    """Returns by number how large the sum of the exponentials is that it is made of."""
+    """Returns by number how large the sum of what it is made of is, exponentials and losses of tokens, before it is divided."""
     with np.errstate(over="ignore"):
-        ratio, kl = (float((np.abs(rows[name]) * of["response.tokens"]).sum()) for name in ("ratio", "kl_new.used"))
-    of_loss = dict.fromkeys(("policy_loss", "mean.ratio"), ratio) | dict.fromkeys(("kl_loss", "kl.mean_new"), kl)
-    return of_loss | {"adds.kl_loss": kl, "total_loss": max(ratio, kl) if coef else ratio}
+        ratio, token, kl = (
+            float((np.abs(rows[name]) * of["response.tokens"]).sum())
+            for name in ("ratio", "policy.token_loss", "kl_new.used")
+        )
+    loss = max(ratio, token)
+    of_kl = dict.fromkeys(("kl_loss", "kl.mean_new", "adds.kl_loss"), kl)
+    return of_kl | {"mean.ratio": ratio, "policy_loss": loss, "total_loss": max(loss, kl) if coef else loss}
 
 
 OF_WHOLE = "product"

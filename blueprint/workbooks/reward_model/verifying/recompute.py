@@ -27,6 +27,7 @@ from blueprint.verifying import (
     factor_of,
     parts_of,
     places,
+    sums,
 )
 from blueprint.workbooks.reward_model.definitions import LABELS, derived, n, o, p, q, t
 from blueprint.workbooks.reward_model.dumps import STACKED, ScoredPairs
@@ -126,9 +127,8 @@ def recompute(
     if settings["loss.form"] == OF_EXPONENTIALS:
         with np.errstate(over="ignore"):
             found.on_the_way["loss.pair"] = np.exp(-found.rows["difference"])
-        largest = float(found.on_the_way["loss.pair"].max(initial=0.0))
-        found.on_the_way |= dict.fromkeys(("preference_loss", "total_loss"), largest)
     if sized:
+        _add_sums(found, scores)
         _add_room(found, scores)
     return found
 
@@ -195,11 +195,28 @@ def _known(
     }  # fmt: skip
 
 
+def _averaged(found: Again, scores: Array) -> dict[str, Array]:
+    """Returns by mean the numbers that it is a mean of."""
+    sides = dict(zip(("mean.chosen", "mean.rejected"), np.split(scores, 2), strict=True))
+    return {"mean.score": scores, "mean.margin": found.rows["difference"], **sides}
+
+
+def _add_sums(found: Again, scores: Array) -> None:
+    """Adds how large means are before they are divided, and the squares in the loss before their weight makes them small."""
+    chosen, rejected = np.split(scores, 2)
+    with np.errstate(over="ignore"):
+        squares = {"center": (chosen + rejected) ** 2, "l2": (chosen**2 + rejected**2) / 2}
+    paid = [each for name, each in squares.items() if float(found.settings[name])]
+    pairs = np.maximum(np.abs(found.rows["loss.pair"]), found.on_the_way.get("loss.pair", 0.0))
+    found.on_the_way |= sums(
+        {**_averaged(found, scores), "preference_loss": pairs, "total_loss": np.stack([pairs, *paid])}
+    )
+
+
 def _add_room(found: Again, scores: Array) -> None:
     """Adds the room of every row and number: the slope of −log σ is at most 1 for either score, that of a square is its root's."""
     batch, settings, apart = found.batch, found.settings, np.abs(found.rows["difference"])
-    sizes = {"mean.score": scores, "least.score": scores, "largest.score": scores, "mean.margin": apart}
-    sizes |= dict(zip(("mean.chosen", "mean.rejected"), np.split(scores, 2), strict=True))
+    sizes = {"least.score": scores, "largest.score": scores, **_averaged(found, scores)}
     found.sizes = {name: abs(number) for name, number in found.numbers.items()}
     found.sizes |= {name: float(np.abs(row).mean()) for name, row in sizes.items()}
     held = coarsest(batch.dtypes, MADE_OF)

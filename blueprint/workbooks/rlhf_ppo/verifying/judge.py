@@ -32,7 +32,8 @@ from blueprint.verifying.rounding import (
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import SUPPORT, compared_where, per_word
 from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, near_a_clip, replay, widened
 
-OF_EXPONENTIALS = ("ratio", "policy_kl.used", "surrogate", "kl_new.used")
+PAID = {"value_loss": "vf_coef", "kl_loss": "loss.kl_coef"}
+"""Parts of a total loss, each with its coefficient: one of which it is 0 may be infinite."""
 FLOATS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new", "scores")
 
 
@@ -139,12 +140,11 @@ class Judge:
         return max(self.tolerance(quantity) * size, self.measured.get(quantity.name, 0.0))
 
     def _beyond(self, quantity: Quantity) -> bool:
-        """Whether a library that computes in the dtype of the file has no number for an exponential that a number is made of."""
-        rows = (quantity.spread, *(("ratio",) if quantity.spread == "surrogate" else ()))
-        rows += ("kl_new.used",) if quantity.name == "total_loss" and float(self.found.options["loss.kl_coef"]) else ()
-        return quantity.spread in OF_EXPONENTIALS and any(
-            self.found.size(row) > LARGEST[self._dtype(quantity)] for row in rows
-        )
+        """Whether what a number is made of comes, added up, to more than a library holds that computes in the dtype of the file."""
+        rows = {quantity.spread, *(("ratio",) if quantity.spread == "surrogate" else ())}
+        if quantity.name == "total_loss":
+            rows |= {ALL[part].spread for part, coef in PAID.items() if float(self.found.options[coef])}
+        return any(self.found.size(row) > LARGEST[self._dtype(quantity)] for row in rows if row)
 
     @property
     def _whitens(self) -> bool:
