@@ -15,6 +15,7 @@ from pathlib import Path
 from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
+from blueprint.asked import changes_of, is_path, path_of, refuse_unless, word_of
 from blueprint.book import Book
 from blueprint.workbooks.registry import blueprint_of, guided, kinds, level_of, outline_of
 
@@ -64,16 +65,22 @@ def build(
 
     given = {"preset": preset, "conventions": conventions, "compare": compare, "gradients": "on" if gradients else None}
     chosen = {key: value for key, value in given.items() if value is not None}
-    if not isinstance(set, Mapping | None) or not all(isinstance(key, str) for key in set or ()):
-        raise NumbersError(f'set: found {set!r}, expected other values by key: set={{"ppo.gamma": 0.95}}')
-    if not isinstance(numbers, str | PathLike | Iterable):
-        raise NumbersError(f"numbers: found {short(numbers)}, expected a name, a path, tables, or rows of your own")
-    source = numbers if isinstance(numbers, str | PathLike | Mapping) else _tables_of(numbers, kind)
-    loaded = load(source, {**chosen, **(set or {})})
+    changes = changes_of(set, NumbersError, IN_NUMBERS)
+    refuse_unless(isinstance(gradients, bool), NumbersError, "gradients", gradients, "True or False")
+    known = is_path(numbers) or (isinstance(numbers, Iterable) and not isinstance(numbers, bytes))
+    refuse_unless(known, NumbersError, "numbers", numbers, "a name, a path, tables, or rows of your own")
+    source: Any = numbers
+    if not is_path(numbers) and not isinstance(numbers, Mapping):
+        source = _tables_of(numbers, kind)
+    elif kind is not None:
+        raise NumbersError(
+            f"kind: found {short(kind)}, but {short(numbers)} says its own; leave it out: it is said for rows alone"
+        )
+    loaded = load(source, {**chosen, **changes})
     return Book(outline_of(loaded), finished=partial(guided, numbers=loaded))
 
 
-def _tables_of(rows: Sequence[Mapping[str, Any]] | DataFrame, kind: str | None) -> Mapping[str, Any]:
+def _tables_of(rows: Any, kind: str | None) -> Mapping[str, Any]:
     """Returns the tables of a numbers file that rows of one's own make."""
     import json
     from tempfile import TemporaryDirectory
@@ -81,7 +88,7 @@ def _tables_of(rows: Sequence[Mapping[str, Any]] | DataFrame, kind: str | None) 
     from blueprint.inputs import NumbersError
 
     able = {each.name: each for each in kinds() if each.rows is not None}
-    if kind not in able:
+    if not isinstance(kind, str) or kind not in able:
         raise NumbersError(
             f"kind: found {kind}, but rows of your own are of a kind: write one of {', '.join(sorted(able))}"
         )
@@ -92,9 +99,15 @@ def _tables_of(rows: Sequence[Mapping[str, Any]] | DataFrame, kind: str | None) 
     )
     if twice:
         raise NumbersError(f"rows: found two columns called {twice[0]}; give each column a name of its own.")
-    records: list[Any] = rows.to_dict("records") if hasattr(rows, "to_dict") else list(rows)
-    if stray := next((each for each in records if not isinstance(each, Mapping)), None):
-        raise NumbersError(f'rows: found {stray!r}, expected a dict for each row, such as {{"prompt": "2 + 2", …}}.')
+    records: list[Any] = rows.to_dict("records") if hasattr(rows, "columns") else list(rows)
+    for each in records:
+        refuse_unless(
+            isinstance(each, Mapping),
+            NumbersError,
+            "rows",
+            each,
+            'a dict for each row, such as {"prompt": "2 + 2", …}.',
+        )
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
         path.write_text("".join(json.dumps(dict(row), default=_plain) + "\n" for row in records), encoding="utf-8")
@@ -129,15 +142,22 @@ def run(
     >>> bp.run(set=small, beta=0.1).frame().shape[0]
     2
     """
+    from blueprint.inputs import NumbersError
     from blueprint.training.folder import is_run
     from blueprint.training.run import opened, trained
     from blueprint.training.run_toml import run_numbers
 
     changes = {
-        **(set or {}),
+        **changes_of(set, NumbersError, '{"update.iterations": 80}'),
         **({} if beta is None else {"ppo.kl_coef": beta}),
         **({} if seeds is None else {"seeds": seeds}),
     }
+    named = isinstance(numbers, Mapping) or is_path(numbers)
+    refuse_unless(
+        named, NumbersError, "numbers", numbers, 'a name, a path, tables, or the folder of a run: bp.run("reward-up")'
+    )
+    refuse_unless(folder is None or is_path(folder), NumbersError, "folder", folder, 'a path: folder="my-run"')
+    word_of(ray, NumbersError, "ray", "auto")
     if not isinstance(numbers, Mapping) and is_run(Path(numbers)):
         return opened(Path(numbers), device)
     source = numbers if isinstance(numbers, Mapping) else str(numbers)
@@ -180,6 +200,19 @@ def built_in() -> DataFrame:
     return pd.DataFrame(names(), columns=["numbers", "about"]).set_index("numbers")
 
 
+IN_NUMBERS = '{"ppo.gamma": 0.95}'
+"""Other values, as `set` takes them."""
+
+
+def _loaded(numbers: Any, changes: Mapping[str, Any]) -> Any:
+    """Returns numbers by a name, a path or tables. Raises NumbersError for anything else."""
+    from blueprint.inputs import NumbersError, load
+
+    named = is_path(numbers) or isinstance(numbers, Mapping)
+    refuse_unless(named, NumbersError, "numbers", numbers, 'a name, a path or tables, such as "ten-libraries"')
+    return load(numbers, changes)
+
+
 def presets(numbers: str = "default") -> DataFrame:
     """Lists the libraries and papers whose conventions a workbook can have: a row for each, and a column for each setting.
 
@@ -188,9 +221,9 @@ def presets(numbers: str = "default") -> DataFrame:
     """
     import pandas as pd
 
-    from blueprint.inputs import NumbersError, load
+    from blueprint.inputs import NumbersError
 
-    level = level_of(load(numbers))
+    level = level_of(_loaded(numbers, {}))
     if level.presets is None:
         raise NumbersError(f"{numbers}: this kind of workbook has no presets")
     found = level.presets().presets.values()
@@ -210,13 +243,22 @@ def which(numbers: AnyPath = "default", *presets: str, set: Mapping[str, Any] | 
     import pandas as pd
 
     from blueprint.comparison import answers, told_of
-    from blueprint.inputs import NumbersError, load
+    from blueprint.inputs import NumbersError
 
-    level = level_of(load(numbers))
+    changes = changes_of(set, NumbersError, IN_NUMBERS)
+    for each in presets:
+        refuse_unless(
+            isinstance(each, str),
+            NumbersError,
+            "presets",
+            each,
+            'names, each by itself: bp.which(numbers, "verl", "openrlhf")',
+        )
+    level = level_of(_loaded(numbers, {}))
     if "compare" not in level.keys:
         raise NumbersError(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
     _, of = told_of(level.word)
-    loaded = load(numbers, {**(set or {}), **dict(each.split("=", 1) for each in of.asked)})
+    loaded = _loaded(numbers, {**changes, **dict(each.split("=", 1) for each in of.asked)})
     book = Book(blueprint_of(loaded), beyond=True)
     rows = {
         each.preset.name: {**each.numbers, "moved most by": each.effects[0].key if each.effects else ""}
@@ -237,14 +279,19 @@ def worksheet(book: Book, blanks: int | None = None, *, level: int = 1, topic: s
 
     if not isinstance(book, Book):
         raise WorksheetError(f"book: found {short(book)}, expected a book, as in bp.worksheet(bp.build('default'))")
+    whole = {"blanks": 12 if blanks is None else blanks, "level": level}
+    for name, number in whole.items():
+        refuse_unless(type(number) is int, WorksheetError, name, number, "a whole number")
+    for name, word, example in (("topic", topic, "gae"), ("seed", seed, "7")):
+        refuse_unless(isinstance(word, str), WorksheetError, name, word, f"a text: {name}={example!r}")
     return made(book.blueprint, blanks, level, seed=seed, topic=topic)
 
 
 def open(path: AnyPath) -> SavedBook:
     """Opens a saved workbook, edited or not: a book of what is typed in it. Raises ReadError for a file that is none of ours."""
-    from blueprint.reopening import book_of
+    from blueprint.reopening import ReadError, book_of
 
-    return book_of(path)
+    return book_of(path_of(path, ReadError, "path", 'bp.open("verl.xlsx")'))
 
 
 def check(*paths: AnyPath, device: str = "auto", dtype: str = "float64") -> Outcome:
@@ -254,8 +301,12 @@ def check(*paths: AnyPath, device: str = "auto", dtype: str = "float64") -> Outc
     """
     from blueprint.checking import Checked
     from blueprint.checking.checker import check as held_against_torch
+    from blueprint.reopening import ReadError
 
-    return held_against_torch([Checked(Path(path)) for path in paths], device, dtype)
+    example = 'bp.check("verl.xlsx")'
+    refuse_unless(paths, ReadError, "paths", paths, f"one or more, as in {example}")
+    files = [Checked(path_of(path, ReadError, "paths", example)) for path in paths]
+    return held_against_torch(files, device, dtype)
 
 
 def verify(
@@ -271,11 +322,18 @@ def verify(
     preset: whose conventions, if the file does not say it. set: other values by key. tolerance: multiplies every tolerance.
     Raises MinibatchError for a file that cannot be read or not be computed with, and ImportError without torch.
     """
-    from blueprint.dumps import read_dump
-    from blueprint.verifying import VerifyOptions, verify_dumps, verify_one
+    from blueprint.dumps import MinibatchError, read_dump
+    from blueprint.verifying import SMALLEST_TOLERANCE, VerifyOptions, known_device, verify_dumps, verify_one
 
-    changes = tuple(f"{key}={value}" for key, value in (set or {}).items())
-    options, dumps = VerifyOptions(preset, changes, tolerance, device), [read_dump(path) for path in paths]
+    example = 'bp.verify("run.safetensors")'
+    refuse_unless(paths, MinibatchError, "paths", paths, f"one or more, as in {example}")
+    files = [path_of(path, MinibatchError, "paths", example) for path in paths]
+    word_of(preset, MinibatchError, "preset", "verl")
+    changes = tuple(f"{key}={value}" for key, value in changes_of(set, MinibatchError, IN_NUMBERS).items())
+    held = isinstance(tolerance, int | float) and SMALLEST_TOLERANCE <= tolerance < float("inf")
+    refuse_unless(held, MinibatchError, "tolerance", tolerance, f"a factor, {SMALLEST_TOLERANCE:g} or more")
+    known_device(device)
+    options, dumps = VerifyOptions(preset, changes, tolerance, device), [read_dump(path) for path in files]
     return verify_one(dumps[0], options).verdict if len(dumps) == 1 else verify_dumps(dumps, options)
 
 
@@ -297,8 +355,15 @@ def compare(
     blueprint.dumps.formats.raw.MinibatchError: run.safetensors: there is no such file.
     """
     from blueprint.dump_comparison import compare_sides, read_side
-    from blueprint.dumps import require
+    from blueprint.dumps import MinibatchError, require
 
+    for name, side in (("a", a), ("b", b)):
+        some = is_path(side) or (isinstance(side, list | tuple) and all(map(is_path, side)))
+        refuse_unless(some, MinibatchError, name, side, 'a path, or a list of paths, as in bp.compare("a.pt", "b.npz")')
+    named = preset is None or isinstance(preset, str | list | tuple)
+    refuse_unless(named, MinibatchError, "preset", preset, 'a name, or two: preset=("verl", "openrlhf")')
     presets = (preset, preset) if preset is None or isinstance(preset, str) else tuple(preset)
+    for each in presets:
+        word_of(each, MinibatchError, "preset", "verl")
     require(len(presets) == 2, f"preset: found {len(presets)} names, expected one for both, or two, a's and b's.")
     return compare_sides(read_side(a), read_side(b), (presets[0], presets[1]))

@@ -121,7 +121,7 @@ class Book:
 
         made = page_of(self.blueprint, self.values)
         if path is not None:
-            made.save(path)
+            made.save(_path_of(path, 'book.page("page.html")'))
         return made
 
     def save(self, path: str | PathLike[str]) -> int:
@@ -135,13 +135,14 @@ class Book:
             not self.values.beyond,
             "this book goes on beyond the largest number, which no sheet can: make it without beyond",
         )
-        return write(self.layout, Path(path))
+        return write(self.layout, _path_of(path, 'book.save("workbook.xlsx")'))
 
     def prove(self, path: str | PathLike[str]) -> "recalculate.Proof":
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
         from blueprint.page import formulas, recalculate
 
-        return recalculate.prove(Path(path), formulas.expected(self.layout), formulas.waiting_in(self.layout))
+        saved = _path_of(path, 'book.prove("workbook.xlsx")')
+        return recalculate.prove(saved, formulas.expected(self.layout), formulas.waiting_in(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> "explaining.Shown":
         """Shows one cell four ways: `book.show("height", n=1, t=5)`; members go by number or word (`c="Oslo"`)."""
@@ -244,6 +245,7 @@ class Book:
         """Returns the blocks of a sheet as tables, by name, in the order of the sheet. Raises NotationError for another sheet."""
         from blueprint import explaining
 
+        require(isinstance(sheet, str), f'frames({sheet!r}): ask for a sheet by its name, as in book.frames("Loss")')
         title = explaining.sheet_named(sheet, self.sheets)
         return {name: self.frame(self.blocks[name]) for name, spot in self.spots.items() if spot.sheet == title}
 
@@ -264,6 +266,11 @@ class Book:
         Raises NotationError if grad is asked for a book that holds numbers in computed cells.
         """
 
+        require(
+            grad or dtype == "float64",
+            f"dtype {dtype}: without slopes tensors are the book's own numbers, in float64; write grad=True, or .float() of one",
+        )
+        known_device(device)
         return differentiable(self, device, dtype) if grad else tensors_of(self, device)
 
     def latex(self, block: Block | str) -> str:
@@ -329,6 +336,13 @@ def _check_parts(title: object, blocks: object, numbers: object) -> None:
     )
 
 
+def _path_of(path: object, example: str) -> Path:
+    """Returns a path. Raises NotationError for what is none."""
+    require(isinstance(path, str | PathLike), f"path: found {path!r}, expected the path of a file, as in {example}")
+    assert isinstance(path, str | PathLike)
+    return Path(path)
+
+
 def frame_of(book: "Book", block: Block) -> "pd.DataFrame":
     """Returns a block as a table: a row per member of its first axis, columns for all others; cells at edges are left out.
 
@@ -381,6 +395,17 @@ def _whole_table() -> "type[pd.DataFrame]":
     return WholeTable
 
 
+def known_device(name: object) -> None:
+    """Raises NotationError unless torch has a device of that name here."""
+    import torch
+
+    try:
+        torch.zeros(1, device=name).cpu()  # type: ignore[call-overload]
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
+        why = str(error).partition(". ")[0].splitlines()[0]
+        raise NotationError(f'device {name!r}: torch has none of that name here ({why}); write device="cpu"') from None
+
+
 def tensors_of(book: "Book", device: str) -> dict[str, "Tensor"]:
     """Returns the numbers of every block as torch tensors, by name, on a device; words are left out."""
     import torch
@@ -410,6 +435,8 @@ class Differentiable(Mapping[str, "Tensor"]):
 
     def slopes(self, *totals: "Block | str") -> dict[str, "Tensor"]:
         """Returns how much totals, or the sums of their cells, grow with every cell of every block of numbers, by its name."""
+        for total in totals:
+            require(isinstance(total, Block | str), f'slopes({total!r}): ask by name, as in slopes("total_loss")')
         wanted = [self._book.block_named(total) if isinstance(total, str) else total for total in totals]
         return {block.name: slope for block, slope in self._found.slopes(*wanted).items()}
 

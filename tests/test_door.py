@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -185,6 +187,65 @@ def test_a_wrong_line_is_refused_and_writes_nothing(
         line(book, folder)
     assert says in str(refused.value)
     assert not [*folder.iterdir()]
+
+
+RUN = min((Path(__file__).parent / "data" / "real" / "trl_1_12").rglob("*.safetensors"))
+A_PATH = "expected the path of a file, as in bp.verify("
+REFUSED: list[tuple[Callable[[Any, Any], object], str, str]] = [
+    (lambda bp, book: bp.verify(), "MinibatchError", "paths: found (), expected one or more, as in bp.verify("),
+    (lambda bp, book: bp.verify(3), "MinibatchError", f"paths: found 3, {A_PATH}"),
+    (lambda bp, book: bp.verify([RUN]), "MinibatchError", 'or several, each by itself: bp.verify("run.safetensors", …)'),
+    (lambda bp, book: bp.verify(RUN, preset=3), "MinibatchError", "preset: found 3, expected a name: preset='verl'"),
+    (lambda bp, book: bp.verify(RUN, set="a=1"), "MinibatchError", "set: found 'a=1', expected other values by key: set={"),
+    (lambda bp, book: bp.verify(RUN, tolerance="a"), "MinibatchError", "tolerance: found 'a', expected a factor, 1e-06 or more"),
+    (lambda bp, book: bp.verify(RUN, tolerance=-1), "MinibatchError", "tolerance: found -1, expected a factor"),
+    (lambda bp, book: bp.verify(RUN, device="gpu"), "MinibatchError", "device gpu: torch cannot compute in float64 there"),
+    (lambda bp, book: bp.which(3), "NumbersError", "numbers: found 3, expected a name, a path or tables"),
+    (lambda bp, book: bp.which("ten-libraries", ["verl"]), "NumbersError", "presets: found ['verl'], expected names, each by its"),
+    (lambda bp, book: bp.which("ten-libraries", set="a"), "NumbersError", "set: found 'a', expected other values by key"),
+    (lambda bp, book: bp.which("ten-libraries", set={3: 1}), "NumbersError", "set: found {3: 1}, expected other values by key"),
+    (lambda bp, book: bp.presets(["default"]), "NumbersError", "numbers: found ['default'], expected a name, a path or tables"),
+    (lambda bp, book: bp.worksheet(book, "12"), "WorksheetError", "blanks: found '12', expected a whole number"),
+    (lambda bp, book: bp.worksheet(book, True), "WorksheetError", "blanks: found True, expected a whole number"),
+    (lambda bp, book: bp.worksheet(book, 4, level="1"), "WorksheetError", "level: found '1', expected a whole number"),
+    (lambda bp, book: bp.worksheet(book, 4, topic=3), "WorksheetError", "topic: found 3, expected a text: topic='gae'"),
+    (lambda bp, book: bp.open(None), "ReadError", "path: found None, expected the path of a file, as in bp.open("),
+    (lambda bp, book: bp.check(), "ReadError", "paths: found (), expected one or more, as in bp.check("),
+    (lambda bp, book: bp.check(["b.xlsx"]), "ReadError", 'or several, each by itself: bp.check("verl.xlsx", …)'),
+    (lambda bp, book: bp.compare(3, 4), "MinibatchError", "a: found 3, expected a path, or a list of paths"),
+    (lambda bp, book: bp.compare(RUN, RUN, preset=3), "MinibatchError", "preset: found 3, expected a name, or two"),
+    (lambda bp, book: bp.compare(RUN, RUN, preset=(3, "verl")), "MinibatchError", "preset: found 3, expected a name"),
+    (lambda bp, book: bp.lab(method=None), "LabError", "there is no method None: write one of ppo"),
+    (lambda bp, book: bp.lab(set={3: 1}), "LabError", "there is no setting 3: write one of environments"),
+    (lambda bp, book: bp.run(3), "NumbersError", "numbers: found 3, expected a name, a path, tables, or the folder of a run"),
+    (lambda bp, book: bp.run(set={3: 1}), "NumbersError", "set: found {3: 1}, expected other values by key"),
+    (lambda bp, book: bp.run(folder=3), "NumbersError", "folder: found 3, expected a path"),
+    (lambda bp, book: bp.run(ray=3), "NumbersError", "ray: found 3, expected a name: ray='auto'"),
+    (lambda bp, book: bp.build("default", kind="grpo"), "NumbersError", "kind: found 'grpo', but 'default' says its own; leave"),
+    (lambda bp, book: bp.build(SUMS, kind=["grpo"]), "NumbersError", "kind: found ['grpo'], but rows of your own are of a kind"),
+    (lambda bp, book: bp.build([0, 1], kind="grpo"), "NumbersError", "rows: found 0, expected a dict for each row"),
+    (lambda bp, book: bp.build(np.zeros((2, 2)), kind="grpo"), "NumbersError", "rows: found array([0., 0.]), expected a dict"),
+    (lambda bp, book: bp.build(pd.Series([1, 2]), kind="grpo"), "NumbersError", "rows: found 1, expected a dict for each row"),
+    (lambda bp, book: bp.build(b"default"), "NumbersError", "numbers: found b'default', expected a name, a path, tables"),
+    (lambda bp, book: bp.build(gradients="no"), "NumbersError", "gradients: found 'no', expected True or False"),
+    (lambda bp, book: book.frames(3), "NotationError", 'frames(3): ask for a sheet by its name, as in book.frames("Loss")'),
+    (lambda bp, book: book.tensors(device="gpu"), "NotationError", "device 'gpu': torch has none of that name here ("),
+    (lambda bp, book: book.tensors(dtype="float32"), "NotationError", "dtype float32: without slopes tensors are the book's own"),
+    (lambda bp, book: book.tensors(grad=True).slopes(3), "NotationError", "slopes(3): ask by name, as in slopes("),
+    (lambda bp, book: book.save(None), "NotationError", "path: found None, expected the path of a file, as in book.save("),
+    (lambda bp, book: book.page(3), "NotationError", 'path: found 3, expected the path of a file, as in book.page("page.html")'),
+    (lambda bp, book: book.prove(None), "NotationError", "path: found None, expected the path of a file, as in book.prove("),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "error", "says"), REFUSED, ids=range(len(REFUSED)))
+def test_another_type_than_a_door_takes_is_refused_by_its_own_error(
+    book: bp.Book, line: Callable[[Any, bp.Book], object], error: str, says: str
+) -> None:
+    pytest.importorskip("torch", reason="most of these doors need torch: install the extra [torch]")
+    with pytest.raises(Exception, match=re.escape(says)) as refused:
+        line(bp, book)
+    assert type(refused.value).__name__ == error
 
 
 def test_verdicts_say_what_deviates_first(book: bp.Book, tmp_path: Path) -> None:

@@ -64,10 +64,11 @@ MAY_READ = {
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
     "web": ("files", "language", "misconceptions", "page.outline", "web", "workbooks.registry"),
     "files": (),
+    "asked": (),
     "__main__": ("cli",),
     "api": (
-        "workbooks.kind", "book", "checking", "comparison", "dump_comparison", "dumps", "inputs", "labs", "reopening", "training",
-        "verifying", "workbooks.registry", "worksheets",
+        "asked", "workbooks.kind", "book", "checking", "comparison", "dump_comparison", "dumps", "inputs", "labs", "reopening",
+        "training", "verifying", "workbooks.registry", "worksheets",
     ),
     "notation": ("book", "language"),
     "title_card": ("book", "language"),

@@ -18,8 +18,6 @@ Examples:
 Exit codes: 0 no difference beyond rounding, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with,
 4 nothing could be compared.
 """
-SMALLEST_TOLERANCE = 1e-6
-"""Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""
 
 
 @click.command(epilog=EXAMPLES)
@@ -72,7 +70,7 @@ def verify(
     from blueprint.commands.verify_files import verify_files
     from blueprint.commands.verify_run import RunOptions, verify_run
     from blueprint.dumps import is_bundle
-    from blueprint.verifying import VerifyOptions
+    from blueprint.verifying import SMALLEST_TOLERANCE, VerifyOptions
 
     errors.require(
         SMALLEST_TOLERANCE <= tolerance < float("inf"),

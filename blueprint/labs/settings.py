@@ -128,7 +128,7 @@ def settings(
 
 def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
-        close = nearest(word, known)
+        close = nearest(str(word), known)
         meant = f" (did you mean {close}?)" if close else ""
         raise LabError(f"there is no {what} {unquoted(word, 40)}{meant}: write one of {', '.join(known)}")
 

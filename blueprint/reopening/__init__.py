@@ -108,6 +108,7 @@ def _blank(value: float | str) -> bool:
 __all__ = [
     "Back",
     "OwnBook",
+    "ReadError",
     "SavedBook",
     "back_from",
     "back_of",

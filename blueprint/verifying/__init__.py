@@ -63,7 +63,15 @@ from blueprint.verifying.rows_shown import (
     view_of,
     words_of,
 )
-from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
+from blueprint.verifying.settings import (
+    SMALLEST_TOLERANCE,
+    Chosen,
+    Settings,
+    VerifyOptions,
+    choose,
+    known_device,
+    shown,
+)
 from blueprint.verifying.small_kind import (
     DIGITS,
     UNITS,
@@ -77,6 +85,7 @@ from blueprint.verifying.small_kind import (
     parts_of,
     places,
     straight_line,
+    sums,
     typed,
 )
 from blueprint.verifying.stages import Selection
@@ -109,6 +118,7 @@ __all__ = [
     "NO_RESULTS",
     "OF_RESPONSES",
     "PLAIN",
+    "SMALLEST_TOLERANCE",
     "SUMS",
     "TOLERANCES",
     "UNITS",
@@ -218,6 +228,7 @@ __all__ = [
     "spelled",
     "step_lines",
     "straight_line",
+    "sums",
     "sums_of",
     "text_of",
     "text_of_step",

@@ -37,6 +37,8 @@ class VerifyOptions:
 
 
 DEFAULT = VerifyOptions()
+SMALLEST_TOLERANCE = 1e-6
+"""Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""
 
 
 def shown(value: Setting) -> str:
