@@ -124,6 +124,8 @@ def saved_whole(path: Path, mode: int | None = None) -> Iterator[Path]:
     try:
         with replacing(Path(os.path.realpath(path)), mode) as unfinished:
             yield unfinished
+    except SaveError as error:
+        raise SaveError(f"{path} cannot be written: {error}") from error
     except OSError as error:
         no_folder = "" if os.path.exists(path.parent) else f"there is no folder {path.parent}"
         raise SaveError(f"{path} cannot be written: {no_folder or (error.strerror or str(error)).lower()}") from error

@@ -28,7 +28,7 @@ OPERATIONS: dict[type | str, tuple[str, Callable[..., float]]] = {
     "min": ("MIN({0},{1})", min),
     "max": ("MAX({0},{1})", max),
     "clip": ("MIN(MAX({0},{1}),{2})", lambda x, low, high: min(max(x, low), high)),
-    "sigmoid": ("1/(1+EXP(-({0})))", lambda x: 1 / (1 + exp(-x))),
+    "sigmoid": ("EXP(MIN({0},0))/(1+EXP(-ABS({0})))", lambda x: exp(min(x, 0.0)) / (1 + exp(-abs(x)))),  # of any x
 }
 """By sign or name, how a formula spells an operation, and how it is computed."""
 Leaf = tuple[str, str]

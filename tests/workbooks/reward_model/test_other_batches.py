@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
+import blueprint as bp
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.contents import kind_of
@@ -107,3 +109,13 @@ def test_four_answers_are_six_pairs_and_the_bias_has_no_slope() -> None:
     assert np.diff(rows["epochs.total_loss"]).max() < 0
     assert abs(float(rows["reward_model.head.b.grad"])) <= 1e-15
     assert rows["epoch4.score"][[1, 0, 3, 2]].tolist() == sorted(rows["epoch4.score"][:4], reverse=True)
+
+
+@pytest.mark.parametrize("apart", [1400.0, -1400.0])
+def test_a_probability_of_scores_that_are_far_apart_is_a_number_on_one_page_too(tmp_path: Path, apart: float) -> None:
+    """e^1400 is more than a cell holds; σ of −1400 is 0."""
+    row = {"prompt": "a", "chosen": "b", "rejected": "c", "score_chosen": apart / 2, "score_rejected": -apart / 2}
+    book = bp.build([row], kind="reward_model")
+    book.save(tmp_path / "far.xlsx")
+    assert book.prove(tmp_path / "far.xlsx").failures == []
+    assert book.loss == max(0.0, -apart)
