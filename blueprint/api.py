@@ -158,6 +158,8 @@ def run(
     )
     refuse_unless(folder is None or is_path(folder), NumbersError, "folder", folder, 'a path: folder="my-run"')
     word_of(ray, NumbersError, "ray", "auto")
+    some = isinstance(beta, int | float | None) or (not isinstance(beta, str) and len(beta) > 0)
+    refuse_unless(some, NumbersError, "beta", beta, "a number, or a list of them: beta=[0, 0.1, 1]")
     if not isinstance(numbers, Mapping) and is_run(Path(numbers)):
         return opened(Path(numbers), device)
     source = numbers if isinstance(numbers, Mapping) else str(numbers)

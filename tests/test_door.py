@@ -219,6 +219,8 @@ REFUSED: list[tuple[Callable[[Any, Any], object], str, str]] = [
     (lambda bp, book: bp.lab(set={3: 1}), "LabError", "there is no setting 3: write one of environments"),
     (lambda bp, book: bp.run(3), "NumbersError", "numbers: found 3, expected a name, a path, tables, or the folder of a run"),
     (lambda bp, book: bp.run(set={3: 1}), "NumbersError", "set: found {3: 1}, expected other values by key"),
+    (lambda bp, book: bp.run(beta=[]), "NumbersError", "beta: found [], expected a number, or a list of them"),
+    (lambda bp, book: bp.run(beta="x"), "NumbersError", "beta: found 'x', expected a number, or a list of them"),
     (lambda bp, book: bp.run(folder=3), "NumbersError", "folder: found 3, expected a path"),
     (lambda bp, book: bp.run(ray=3), "NumbersError", "ray: found 3, expected a name: ray='auto'"),
     (lambda bp, book: bp.build("default", kind="grpo"), "NumbersError", "kind: found 'grpo', but 'default' says its own; leave"),
