@@ -282,7 +282,9 @@ def test_what_means_nothing_is_refused(changed: dict[str, Any], settings: dict[s
 
 def test_a_group_of_one_is_none_in_trl() -> None:
     tensors = {name: each for name, each in step(GROUPS).items() if name != "group"}
-    with pytest.raises(MinibatchError, match="hyperparameter num_generations: found 1, expected a whole number, 2 or more"):
+    with pytest.raises(
+        MinibatchError, match="hyperparameter num_generations: found 1, expected a whole number, 2 or more"
+    ):
         dump(tensors, 0.0, library="trl", hyperparameters={"num_generations": 1})
 
 
