@@ -133,8 +133,10 @@ def compare(rewards: Tensor, group: Tensor, prompt: Tensor, lengths: Tensor, gre
     """
     members = members_of(group)
     baseline, deviation, centred = (torch.zeros_like(rewards) for _ in range(3))
+    equal = torch.zeros_like(rewards, dtype=torch.bool)  # then the deviation is none, however the mean is rounded
     for own in members:
         r = rewards[own]
+        equal[own] = how.std in ("group", "group_of_advantages") and len(r) > 1 and bool((r == r[0]).all())
         centred[own] = r - baselines_in_group(r, lengths[own], "mean")
         if how.baseline not in ("greedy", "batch"):
             baseline[own] = baselines_in_group(r, lengths[own], how.baseline)
@@ -162,15 +164,16 @@ def compare(rewards: Tensor, group: Tensor, prompt: Tensor, lengths: Tensor, gre
             deviation = (rewards.count_nonzero().clamp(min=1).to(rewards.dtype) / len(rewards)).expand_as(rewards)
     if how.std != "none":
         scaled = advantages / (deviation + how.eps)
-        advantages = torch.where(deviation == 0, advantages, scaled) if how.zero_std == "skip" else scaled
-    return Compared(baseline, deviation, advantages, used(rewards, members_of(prompt), deviation, how.filter))
+        advantages = torch.where(equal | (deviation == 0), advantages, scaled) if how.zero_std == "skip" else scaled
+    varies = ~equal & (deviation != 0)
+    return Compared(baseline, deviation, advantages, used(rewards, members_of(prompt), varies, how.filter))
 
 
-def used(rewards: Tensor, members: list[Tensor], deviation: Tensor, how: str) -> Tensor:
-    """Returns which responses stay in the batch; a library draws others for those that do not."""
+def used(rewards: Tensor, members: list[Tensor], varies: Tensor, how: str) -> Tensor:
+    """Returns which responses stay in the batch; a library draws others for those that do not. varies: whether they are divided."""
     left = torch.ones_like(rewards, dtype=torch.bool)
     if how == "zero_spread":  # NeMo-RL, response by response
-        return deviation != 0
+        return varies
     for own in members:
         r = rewards[own]
         if how == "constant" and len(r) > 1:  # DAPO, eq. 11; verl

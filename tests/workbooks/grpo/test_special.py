@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
+import blueprint as bp
 from tests.workbooks.grpo.recorded import APART, FRONT, Array, batch, recorded_file
 from tests.workbooks.side_by_side import array, paged
 
@@ -62,6 +65,20 @@ def test_responses_without_a_spread_are_left_out(one_out: str) -> None:
     made = paged(batch(), ASKED[name]).found.compared
     assert array(made.left).tolist() == left.tolist()
     assert array(made.deviation) == pytest.approx(out(name)["std"], abs=NEAR)
+
+
+@pytest.mark.parametrize("reward", [0.1, 0.2, 0.7])
+def test_equal_rewards_have_no_std_however_their_mean_is_rounded(reward: float, folder: Path) -> None:
+    """Of three rewards of 0.1 the deviation is 1.7e-17 in float64, which one engine calls 0 and another does not."""
+    words = [f"w{at} x" for at in range(3)]
+    rows = pd.DataFrame(
+        {"prompt": ["a"] * 3 + ["b"] * 3, "response": words * 2, "reward": [reward] * 3 + [0.0, 1.0, 2.0]}
+    )
+    book = bp.build(rows, kind="grpo", set={"group.filter": "zero_spread"})
+    path = folder / "own.xlsx"
+    book.save(path)
+    assert bp.check(path).agrees
+    assert book["group.left"].to_numpy().tolist() == [[0, 0, 0], [1, 1, 1]]
 
 
 def test_responses_that_were_cut_off_earn_half() -> None:

@@ -210,7 +210,8 @@ def group(reward: Given, length: Given, greedy: Given, s: Steps) -> None:
     s.under("What is divided by: the standard deviation")
     spread = _spread(r, mean, others, batch, left, many, s)
     s.under("The advantage of each response")
-    _advantages(left, spread, s)
+    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.group_size))
+    _advantages(left, spread, many, same, s)
     s.under("Which responses are left")
     _filtered(mean, s)
 
@@ -309,10 +310,18 @@ def _of_what_is_left(x: Given, s: Steps) -> tuple[Row, Row]:
     )
 
 
-def _advantages(left: Given, spread: Given, s: Steps) -> Row:
-    """Divides what is left of the rewards; over the responses of the batch they may be whitened (TRL's RLOO)."""
+def _advantages(left: Given, spread: Given, many: Given, same: Given, s: Steps) -> Row:
+    """Divides what is left of the rewards; over the responses of the batch they may be whitened (TRL's RLOO).
+
+    same: 1 where all rewards of a group are equal: that its deviation is 0 is not left to the rounding of their mean.
+    """
+    apart = s.prompt("group.apart", maximum(1 - same[q], 1 - less(1, many)))
+    varies = s.pick(
+        "group.varies", (q,), "group.std", none=1, group=apart[q], moments=1, others=1, batch=1, residual=1,
+        group_of_advantages=apart[q], batch_of_advantages=1, mean=1, not_zero=1,
+    )  # fmt: skip
     divided = s.table("group.divided_by", spread[q, i] + s.use.used["group.eps"])
-    zero = s.table("group.is_zero", equal(spread[q, i], 0))
+    zero = s.table("group.is_zero", equal(varies[q] * spread[q, i], 0))
     skipped = s.pick("group.skipped", (q, i), "group.zero_std", divide=0, skip=zero[q, i])
     plain = s.table("group.plain", maximum(s.use.switch["group.std"].says("none"), skipped[q, i]))
     scaled = s.table("group.scaled", where(less(0, plain[q, i]), left[q, i], left[q, i] / divided[q, i]))
@@ -329,7 +338,7 @@ def _advantages(left: Given, spread: Given, s: Steps) -> Row:
 
 def _filtered(mean: Given, s: Steps) -> Row:
     """Is 1 on the responses that a filter leaves; a response that is alone has nothing to be equal to, and stays."""
-    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.group_size))
+    same = s.known("group.same")
     s.one("group.share_same", Sum(q, same[q]) / s.prompts)
     differ = s.prompt("group.differ", maximum(1 - same[q], 1 - less(1, s.group_size)))
     between = s.prompt("group.between", minimum(less(0, mean[q]), less(mean[q], 1)))
