@@ -215,10 +215,10 @@ def _where(hit: Callable[[Expr], bool], made: Callable[[Expr, Expr], Expr]) -> C
 
 
 def of_another_place(block: Block) -> Iterator[tuple[str, Callable[[Ref], Expr]]]:
-    """Yields a row as it is one place before or behind along the last axis, 0 beyond the end; and the mean, the largest and the
-    smallest of all in the place of each number of a row along one axis."""
+    """Yields a row as it is one place before or behind along the last axis, 0 beyond the end, unless it is whole numbers, as masks
+    are; and the mean, the largest and the smallest of all in the place of each number of a row along one axis."""
     axes = block.axes
-    if len(axes) > 1:
+    if len(axes) > 1 and block.about.decimals:
         for says, by in (("before", -1), ("behind", 1)):
             yield f"that of the {axes[-1].meaning} {says} is taken, 0 beyond the end", partial(_moved, by)
     if len(axes) == 1:

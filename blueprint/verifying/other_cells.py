@@ -142,7 +142,8 @@ def _behind_the_last(expr: Expr, name: str) -> Iterator[tuple[str, Expr]]:
             here = Ref(part.block, tuple(Position(i.axis) if isinstance(i, Position) else i for i in part.at))
             inside = less(Count("number", axis), Op("add", (Count("size", axis), Constant(axis.start - 1))))
             for last in {text(each): each for each in (here, *read(expr)) if is_here(each)}.values():
-                if last.block.axes == part.block.axes and last.block.name != name:
+                whole = last.block.about.decimals == 0  # one that is 0 or 1 would be 0 again, as often as not
+                if last.block.axes == part.block.axes and last.block.name != name and not whole:
                     says = f"behind the last {text(here)} comes the last {text(last)}"
                     yield says, put(expr, part, Op("where", (inside, part, last)))
 

@@ -145,9 +145,10 @@ def _by_one_reader(way: Way) -> Iterator[Labelled]:
 
 
 def _read_by_it_alone(way: Way, block: Block) -> Iterator[tuple[Block, Callable[[Block], Block]]]:
-    """Yields a row and those that nothing but it reads, each with what makes the row of it where it is another one."""
+    """Yields a row and those that nothing but it reads, each with what makes the row of it where it is another one; of what is
+    counted in whole numbers, as masks are, the row alone."""
     yield block, lambda own: own
-    for part, read in way.readers().items():
+    for part, read in way.readers().items() if block.about.decimals else ():
         if {*read} == {block.name} and part.name in way.rows and part is not block:
             for inner, behind in _read_by_it_alone(way, part):
 

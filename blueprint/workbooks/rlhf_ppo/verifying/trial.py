@@ -41,7 +41,7 @@ from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 ROWS = {each.name: each for each in TENSORS}
 SIGNAL = tuple(row for each in TENSORS for row, _ in each.rows)
 """The rows that are made of a whole rollout, whatever part of it a file is."""
-FEWEST, CELLS, OVERHEAD = 16, 1 << 25, 3 << 10
+FEWEST, CELLS, OVERHEAD = 16, 1 << 25, 11 << 8
 """So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
 SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
 """Tokens of a file above which a change of a row is tried on so many responses first; so many of their tokens are gone through."""
