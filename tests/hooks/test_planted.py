@@ -107,7 +107,7 @@ def test_a_mistake_is_found_where_it_is_made(
 @pytest.mark.parametrize(
     ("run", "unsaid", "first", "cause"),
     [
-        ("trl_grpo/grpo", "loss_type", "total_loss", "the conventions of grpo_paper"),
+        ("trl_grpo/grpo", "loss_type", "total_loss", "loss.aggregation = seq_mean_token_mean"),
         ("trl_grpo/dr_grpo", "scale_rewards", "advantages", "group.std = none"),
         ("trl_grpo/batch", "scale_rewards", "advantages", "group.std = batch"),
         ("trl_grpo/dr_grpo", "delta", "total_loss", "loss.delta = 1.5"),
