@@ -245,7 +245,10 @@ class Book:
         """Returns the blocks of a sheet as tables, by name, in the order of the sheet. Raises NotationError for another sheet."""
         from blueprint import explaining
 
-        require(isinstance(sheet, str), f'frames({sheet!r}): ask for a sheet by its name, as in book.frames("Loss")')
+        require(
+            isinstance(sheet, str),
+            f"frames({sheet!r}): ask for a sheet by its name, as in book.frames({self.sheets[0]!r})",
+        )
         title = explaining.sheet_named(sheet, self.sheets)
         return {name: self.frame(self.blocks[name]) for name, spot in self.spots.items() if spot.sheet == title}
 

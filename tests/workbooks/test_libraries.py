@@ -28,8 +28,8 @@ LEVELS = {"grpo": "responses", "dpo": "preferences"}
 TRL, NEMO, LF, OLD = "trl_1.16.0_GRPOTrainer", "nemo_rl_7ea279a", "llamafactory_0.9.5", "trl_0.24.0"
 DEFECTS: dict[str, dict[str, tuple[str, str] | None]] = {
     "grpo": {
-        "CISPO's cap of 0.2 where none is set": (TRL, "cispo_default_eps_high"), "Dr. GRPO with the spread kept": (TRL, "dr_grpo"),
-        "The spread of the others": (NEMO, "grpo_no_kl"),
+        "CISPO's cap of 0.2 where none is set": (TRL, "cispo_default_eps_high"), "Dr. GRPO with the std kept": (TRL, "dr_grpo"),
+        "The std of the others": (NEMO, "grpo_no_kl"),
         "One ratio for the whole batch": ("torchtune_bd2a0fc", "GRPOCompletionLoss"),
     },
     "dpo": {
@@ -178,7 +178,7 @@ def test_where_all_rewards_are_equal_no_gradient_has_an_angle_to_nothing() -> No
     equal = ["--set", f"reward.scores={[1] * 12}", "--compare", "trl_grpo,trl_0.14,openrlhf"]
     printed = run_command("which", "--numbers", "grpo-batch", *equal).stdout
     assert "The default's gradient is 0, so that no other has an angle to it." in printed
-    assert "| no spread | +0.0000 | – | – |" in printed
+    assert "| no std | +0.0000 | – | – |" in printed
     assert "nan" not in printed
 
 
