@@ -230,7 +230,7 @@ REFUSED: list[tuple[Callable[[Any, Any], object], str, str]] = [
     (lambda bp, book: bp.build(pd.Series([1, 2]), kind="grpo"), "NumbersError", "rows: found 1, expected a dict for each row"),
     (lambda bp, book: bp.build(b"default"), "NumbersError", "numbers: found b'default', expected a name, a path, tables"),
     (lambda bp, book: bp.build(gradients="no"), "NumbersError", "gradients: found 'no', expected True or False"),
-    (lambda bp, book: book.frames(3), "NotationError", "frames(3): ask for a sheet by its name, as in book.frames('One page')"),
+    (lambda bp, book: book.frames(3), "NotationError", "frames(3): ask for a sheet by its name, as in book.frames('Start')"),
     (lambda bp, book: book.tensors(device="gpu"), "NotationError", "device 'gpu': torch has none of that name here ("),
     (lambda bp, book: book.tensors(dtype="float32"), "NotationError", "dtype float32: without slopes tensors are the book's own"),
     (lambda bp, book: book.tensors(grad=True).slopes(3), "NotationError", "slopes(3): ask by name, as in slopes("),
