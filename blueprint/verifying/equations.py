@@ -342,7 +342,7 @@ def to(own: Expr | None, other: Expr) -> Change:
 def read_from(expr: Expr, names: Names) -> Expr:
     """Returns an expression that reads the rows of the same names, where there are such of the same shape."""
     if isinstance(expr, Ref) and not lookups_in(expr):
-        return Ref(names[expr.block.name], expr.at)
+        return Ref(there, expr.at) if (there := names[expr.block.name]).axes == expr.block.axes else expr
     return rebuilt(expr, lambda inner: read_from(inner, names))
 
 
