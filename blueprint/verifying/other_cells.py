@@ -80,7 +80,8 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
             if axis is part.at[0].axis and not any(
                 isinstance(each, Reduce) and axis in each.axes for each in walk(expr)
             ):
-                yield from ((says, put(expr, part, made)) for says, made in _of_all(part, axis, side))
+                if not any(each is part for node in walk(expr) for each in _squared(node)):
+                    yield from ((says, put(expr, part, made)) for says, made in _of_all(part, axis, side))
                 last = Op("sub", (Count("size", axis), Constant(1)))
                 for said, there in (("first", Constant(0)), ("last", last)):
                     yield (
@@ -125,6 +126,14 @@ def _of_all(part: Ref, axis: Axis, side: Block | None) -> Iterator[tuple[str, Ex
         of_second = Op("div", (Op("sub", (total, of_first)), Op("sub", (size, many))))
         means = (_number(part, "first", Op("div", (of_first, many))), _number(part, "second", of_second))
         yield f"the mean {text(part)} of its side of the pairs is read", Op("where", (first, *means))
+
+
+def _squared(node: Expr) -> tuple[Expr, ...]:
+    """Returns both operands of a square: with the mean of all in it, it is the square of a mean, which is looked for elsewhere."""
+    match node:
+        case Op("mul", (Ref() as one, Ref() as other)) if text(one) == text(other):
+            return one, other
+    return ()
 
 
 def _number(part: Ref, says: str, expr: Expr) -> Ref:

@@ -23,7 +23,7 @@ BUGS = {bug.said: bug for bug in (*OF_DPO, *OF_REWARDS)}
     [
         ("the margin is added behind log σ", "m_on[p] comes in behind argument.right, not before it, in argument"),
         ("centring is of squares, not of the square of the sum", "each part of center.sum is squared, not the whole"),
-        ("centring is the square of the mean", "center.square is taken of the sum in center.mean, not summed"),
+        ("centring is the square of the mean", "center.sum (sum of both scores), wherever it is read: the mean of all is taken"),
         ("the difference is held between −1 and 1", "it is held between −1 and 1"),
         ("the NLL is of rejected responses", "rejected responses count, not chosen ones"),
         ("the prompt is counted in one of the four sums", "text.tokens is read, not response.tokens, on the chosen side alone"),
