@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +62,17 @@ def test_a_damaged_file_is_answered_in_a_sentence(data: bytes) -> None:
         path = Path(folder) / "damaged.toml"
         path.write_bytes(data)
         answered(path, [])
+
+
+def test_a_whole_number_of_thousands_of_digits_is_answered_in_a_sentence(tmp_path: Path) -> None:
+    """Python does not print it: it stood among the actions of a rollout."""
+    (text,) = [each for each in TEXTS if b'level = "classic"' in each and b"[1, 3, 2" in each]
+    path = tmp_path / "damaged.toml"
+    path.write_bytes(text.replace(b"[1, 3, 2", b"[0x" + b"f" * 5000 + b", 3, 2", 1))
+    with pytest.raises(
+        NumbersError, match="rollout.actions, row 2, item 1: found a huge whole number, expected 0 to 3"
+    ):
+        load(path, [])
 
 
 @settings(max_examples=100, deadline=None)

@@ -20,6 +20,7 @@ from blueprint.inputs import (
     catalogue,
     refusal,
     settings_in,
+    shown,
 )  # fmt: skip
 from blueprint.inputs.entries import Flag, Number, Text, Whole
 from blueprint.language import Axis, Block, link, size, typed
@@ -81,7 +82,7 @@ def _numbers(draft: Draft) -> Numbers:
     known = parts["rollout.logits_old"].shape[-1]
     for place, action in _steps(parts["rollout.actions"]):
         if not 0 <= action < known:
-            raise refusal(f"rollout.actions, {place}", str(action), f"0 to {known - 1}, as there are {known} actions")
+            raise refusal(f"rollout.actions, {place}", shown(action), f"0 to {known - 1}, as there are {known} actions")
     done = parts["rollout.done"]
     for place, early in _steps(parts.setdefault("rollout.terminated", done) > done):
         if early:
