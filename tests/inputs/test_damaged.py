@@ -70,7 +70,7 @@ def test_a_whole_number_of_thousands_of_digits_is_answered_in_a_sentence(tmp_pat
     path = tmp_path / "damaged.toml"
     path.write_bytes(text.replace(b"[1, 3, 2", b"[0x" + b"f" * 5000 + b", 3, 2", 1))
     with pytest.raises(
-        NumbersError, match="rollout.actions, row 2, item 1: found a huge whole number, expected 0 to 3"
+        NumbersError, match=r"rollout\.actions, row 2, item 1: found a huge whole number, expected 0 to 3"
     ):
         load(path, [])
 
