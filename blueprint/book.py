@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from blueprint.asked import path_of
 from blueprint.language import (
     Axis,
     Block,
@@ -121,7 +121,7 @@ class Book:
 
         made = page_of(self.blueprint, self.values)
         if path is not None:
-            made.save(_path_of(path, 'book.page("page.html")'))
+            made.save(path_of(path, NotationError, "path", 'book.page("page.html")'))
         return made
 
     def save(self, path: str | PathLike[str]) -> int:
@@ -135,13 +135,13 @@ class Book:
             not self.values.beyond,
             "this book goes on beyond the largest number, which no sheet can: make it without beyond",
         )
-        return write(self.layout, _path_of(path, 'book.save("workbook.xlsx")'))
+        return write(self.layout, path_of(path, NotationError, "path", 'book.save("workbook.xlsx")'))
 
     def prove(self, path: str | PathLike[str]) -> "recalculate.Proof":
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
         from blueprint.page import formulas, recalculate
 
-        saved = _path_of(path, 'book.prove("workbook.xlsx")')
+        saved = path_of(path, NotationError, "path", 'book.prove("workbook.xlsx")')
         return recalculate.prove(saved, formulas.expected(self.layout), formulas.waiting_in(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> "explaining.Shown":
@@ -337,13 +337,6 @@ def _check_parts(title: object, blocks: object, numbers: object) -> None:
         computed is None,
         f"book({title!r}, …): {computed} is computed, and numbers were given for it: leave them out, or make it with typed(…)",
     )
-
-
-def _path_of(path: object, example: str) -> Path:
-    """Returns a path. Raises NotationError for what is none."""
-    require(isinstance(path, str | PathLike), f"path: found {path!r}, expected the path of a file, as in {example}")
-    assert isinstance(path, str | PathLike)
-    return Path(path)
 
 
 def frame_of(book: "Book", block: Block) -> "pd.DataFrame":

@@ -44,7 +44,7 @@ MAY_READ = {
     "training": ("cluster", "files", "inputs", "papers", "quoting", "training", "web"),
     "labs": ("files", "inputs", "labs", "language", "papers", "quoting"),
     "explaining": ("book", "explaining", "language", "page"),
-    "book": ("book", "explaining", "language", "page", "title_card", "web"),
+    "book": ("asked", "book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
         "book", "explaining", "inputs", "language", "page", "quoting", "reopening", "workbooks.common", "workbooks.kind",
         "workbooks.registry", "worksheets",
@@ -128,7 +128,7 @@ ONE_SCREEN = {"ppo.py": 100}
 
 MOST_SIBLINGS = 3
 READS_MANY = {
-    "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
+    "", "api", "book", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
     "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps",
     "dumps.formats.open_and_save", "dumps.own_kind", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate",

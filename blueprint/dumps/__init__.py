@@ -1,5 +1,6 @@
 """A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
 
+from blueprint.dumps.as_written import as_computed, decimals_of_all, written_with
 from blueprint.dumps.batch import (
     COUNTED_IN,
     ENGINE,
@@ -86,8 +87,6 @@ from blueprint.dumps.step_files import (
     unsaid,
     whole_of,
 )
-from blueprint.dumps.written_rounded import decimals_of_all, written_with
-from blueprint.dumps.written_wider import as_computed
 
 __all__ = [
     "COUNTED_IN", "ENGINE", "METADATA", "OLDER", "PLACE_KEYS", "PPO_NAMES", "SAYS_NOTHING", "SCHEMA", "SIDES", "TENSOR",

@@ -24,7 +24,7 @@ from blueprint.language import (
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import another_row, changes_of_form, meaning_of, only_picks, to
-from blueprint.verifying.other_cells import beside, is_here
+from blueprint.verifying.other_cells import beside, is_here, of_all
 
 Labelled = tuple[str, dict[str, Change]]
 """What is said of it, and by row how its equation is changed."""
@@ -222,19 +222,13 @@ def of_another_place(block: Block) -> Iterator[tuple[str, Callable[[Ref], Expr]]
         for says, by in (("before", -1), ("behind", 1)):
             yield f"that of the {axes[-1].meaning} {says} is taken, 0 beyond the end", partial(_moved, by)
     if len(axes) == 1:
-        each = Ref(block, tuple(map(Position, axes)))
-        of_all = {
-            "mean": Op("div", (Reduce("sum", axes, each), Count("size", axes[0]))),
-            "largest": Reduce("max", axes, each),
-            "smallest": Op("neg", (Reduce("max", axes, Op("neg", (each,))),)),
-        }
-        for says, expr in of_all.items():
-            yield f"the {says} of all is taken", partial(_of_all, another_row(block, (), expr))
+        for says, number in of_all(Ref(block, (Position(axes[0]),)), axes[0]).items():
+            yield f"the {says} of all is taken", partial(_always, number)
 
 
 def _moved(by: int, ref: Ref) -> Expr:
     return beside(ref, ref.block.axes[-1], by, Constant(0)) if is_here(ref) else ref
 
 
-def _of_all(number: Block, ref: Ref) -> Expr:
-    return Ref(number, ())
+def _always(number: Ref, ref: Ref) -> Expr:
+    return number

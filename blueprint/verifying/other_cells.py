@@ -116,16 +116,25 @@ def _of_all(part: Ref, axis: Axis, side: Block | None) -> Iterator[tuple[str, Ex
     """Yields the mean, the largest and the smallest of all numbers of a row along one axis, and the mean of those of its side."""
     if len(part.at) > 1:
         return
+    yield from ((f"the {says} {text(part)} of all is read", made) for says, made in of_all(part, axis).items())
     total, size = Reduce("sum", (axis,), part), Count("size", axis)
-    least = Op("neg", (Reduce("max", (axis,), Op("neg", (part,))),))
-    of_all = {"mean": Op("div", (total, size)), "largest": Reduce("max", (axis,), part), "smallest": least}
-    yield from ((f"the {says} {text(part)} of all is read", _number(part, says, expr)) for says, expr in of_all.items())
     if side is not None and axis is side.axes[0]:
         first = Ref(side, (Position(axis),))
         of_first, many = Reduce("sum", (axis,), Op("mul", (first, part))), Reduce("sum", (axis,), first)
         of_second = Op("div", (Op("sub", (total, of_first)), Op("sub", (size, many))))
         means = (_number(part, "first", Op("div", (of_first, many))), _number(part, "second", of_second))
         yield f"the mean {text(part)} of its side of the pairs is read", Op("where", (first, *means))
+
+
+def of_all(part: Ref, axis: Axis) -> dict[str, Ref]:
+    """Returns the mean, the largest and the smallest of all numbers of a row along one axis."""
+    below = Reduce("max", (axis,), Op("neg", (part,)))
+    found = {
+        "mean": Op("div", (Reduce("sum", (axis,), part), Count("size", axis))),
+        "largest": Reduce("max", (axis,), part),
+        "smallest": Op("neg", (below,)),
+    }
+    return {says: _number(part, says, expr) for says, expr in found.items()}
 
 
 def _squared(node: Expr) -> tuple[Expr, ...]:

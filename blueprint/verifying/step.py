@@ -58,10 +58,12 @@ def verify_dumps(
 def _as_written(dumps: Sequence[Dump]) -> list[Dump]:
     """Returns dumps with what their numbers count as: tensors that were written wider, and logged numbers that were rounded."""
     decimals = decimals_of_all(value for each in dumps for value in each.logged.values())
+    found = [as_computed(each) for each in dumps]
+    if not decimals:
+        return found
     half = f"{0.5 * 10**-decimals:.{decimals + 1}f}"
-    said = f"The logged numbers are rounded to {decimals} decimals: each counts as up to {half} off, 0 and 0.5, too."
-    notes = (said,) if decimals else ()
-    return [replace(as_computed(each), decimals=decimals, notes=each.notes + notes) for each in dumps]
+    note = f"The logged numbers are rounded to {decimals} decimals: each counts as up to {half} off, 0 and 0.5, too."
+    return [replace(each, decimals=decimals, notes=(*each.notes, note)) for each in found]
 
 
 def verify_one(dump: Dump, options: VerifyOptions = DEFAULT) -> Part:

@@ -129,10 +129,11 @@ def wherever(block: Block, made: Callable[[Ref], Expr]) -> Change:
 
 def _by_one_reader(way: Way) -> Iterator[Labelled]:
     """Yields every change of a row that is read by several, or of one that only it reads, as one of them alone has it."""
-    for block, read in way.readers().items():
+    everything = way.readers()
+    for block, read in everything.items():
         readers = [name for name in dict.fromkeys(read) if way.equations.rows[name] is not block]
         if block.name in way.rows and len(readers) >= SEVERAL:
-            for inner, behind in _read_by_it_alone(way, block):
+            for inner, behind in _read_by_it_alone(way, block, everything):
                 every = changes_of(way.equations, inner.name, (way.wanted,), way.sided)
                 own_changes = [(made.says, made.change) for made in every]
                 for reader in readers:
@@ -144,13 +145,15 @@ def _by_one_reader(way: Way) -> Iterator[Labelled]:
                         yield label, {reader: _reading(block, own)}
 
 
-def _read_by_it_alone(way: Way, block: Block) -> Iterator[tuple[Block, Callable[[Block], Block]]]:
+def _read_by_it_alone(
+    way: Way, block: Block, readers: Mapping[Block, list[str]]
+) -> Iterator[tuple[Block, Callable[[Block], Block]]]:
     """Yields a row and those that nothing but it reads, each with what makes the row of it where it is another one; of what is
     counted in whole numbers, as masks are, the row alone."""
     yield block, lambda own: own
-    for part, read in way.readers().items() if block.about.decimals else ():
+    for part, read in readers.items() if block.about.decimals else ():
         if {*read} == {block.name} and part.name in way.rows and part is not block:
-            for inner, behind in _read_by_it_alone(way, part):
+            for inner, behind in _read_by_it_alone(way, part, readers):
 
                 def made(own: Block, part: Block = part, behind: Callable[[Block], Block] = behind) -> Block:
                     return way.equations.changed(block.name, _reading(part, behind(own)))

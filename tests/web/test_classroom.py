@@ -47,7 +47,8 @@ def test_the_space_bar_goes_on_after_a_click(shown: Shown) -> None:
     assert page.evaluate(at) == ["walk", 0, 2, True, False]
     page.click("#hide-button")
     page.click("#help-button")
-    page.click("#help button")
+    closed = "document.querySelector('#help button').click(), document.activeElement.id"
+    assert page.evaluate(closed) == "main"  # at once, before the event that tells of it
     page.keyboard.press("Space")
     assert page.evaluate(at) == ["walk", 1, 0, False, False]
     page.locator("#settings input[type=range]").first.click()

@@ -159,11 +159,11 @@ element("walk-button").onclick = () => setMode("walk");
 element("lecture-button").onclick = () => setLecture(!document.body.classList.contains("lecture"));
 element("hide-button").onclick = () => setHidden(!state.hidden);
 element("signs").append(legend(SIGNS_OF_PAGE), legend(SIGNS_OF_SHEETS));
-element("help-button").onclick = () => element("help").showModal();
-/* A button that was clicked, or that opened Walk, gives its focus away, so that the space bar goes on there. */
+/* A button that was clicked, or that opened Walk, gives its focus away, so that the space bar goes on there.
+   Help does so before it opens: what closes it gives the focus back at once, its event comes later. */
 const leave = () => element("main").focus({ preventScroll: true });
+element("help-button").onclick = () => { leave(); element("help").showModal(); };
 document.querySelector(".tools").addEventListener("click", ({ detail }) => { if (detail || state.mode === "walk") leave(); });
-element("help").addEventListener("close", leave);
 addEventListener("keydown", onKey);
 let width = innerWidth;
 addEventListener("resize", () => { if (Math.abs(innerWidth - width) > 8) { width = innerWidth; redraw(true); } });
