@@ -25,7 +25,6 @@ from blueprint.language import (
     reads,
     require,
 )
-from blueprint.page import outline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from blueprint import explaining
     from blueprint.language.evaluate_torch import Tensors
-    from blueprint.page import grid, recalculate
+    from blueprint.page import grid, outline, recalculate
     from blueprint.page.layout import Layout
     from blueprint.web.page import Page
 
@@ -57,10 +56,10 @@ class Book:
 
     def __init__(
         self,
-        blueprint: outline.Blueprint,
+        blueprint: "outline.Blueprint",
         beyond: bool = False,
         held: Held | None = None,
-        finished: Callable[[outline.Blueprint], outline.Blueprint] | None = None,
+        finished: "Callable[[outline.Blueprint], outline.Blueprint] | None" = None,
     ):
         self.outline, self._finished = blueprint, finished
         try:
@@ -71,7 +70,7 @@ class Book:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
 
     @cached_property
-    def blueprint(self) -> outline.Blueprint:
+    def blueprint(self) -> "outline.Blueprint":
         """The blueprint, with what helps to read it."""
         return self._finished(self.outline) if self._finished else self.outline
 
@@ -308,6 +307,8 @@ def book(
     one_page: its first tab shows the way to the result at a glance, if there is one that has columns.
     """
     _check_parts(title, blocks, numbers)
+    from blueprint.page import outline
+
     made = outline.on_one_sheet(title, blocks, across, numbers)
     if one_page:
         from blueprint.page.outline.derived import with_derived_page

@@ -44,7 +44,7 @@ CLASS_COMMANDS = {
     "make": Command("class_make:make_class", "Make a worksheet for each student, and the key."),
     "preview": Command("class_make:preview_class", "Show which blanks a class would have, and how answers are spread."),
     "report": Command("class_grade:report", "Write a page on how a class did: marks, blanks, mistakes, flags."),
-    "show": Command("class_make:show", "Show one student's answers, or write a lost file again."),
+    "show": Command("class_show:show", "Show one student's answers, or write a lost file again."),
 }
 """By name where a command lies, and what it does."""
 

@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blueprint.page.outline import Blueprint
 from blueprint.quoting import QuotingError, unquoted
+
+if TYPE_CHECKING:
+    from blueprint.page.outline import Blueprint
 
 Address = str
 """Where a part of a record lies, as an entry point says it: `package.module:name`. It is imported when it is asked for."""
@@ -55,7 +57,7 @@ class Kind:
     name: str
     title: str
     levels: Mapping[str, Any]
-    build: Callable[..., Blueprint] | Address | Mapping[str, Address]
+    build: "Callable[..., Blueprint] | Address | Mapping[str, Address]"
     settings: Mapping[str, Any] | Address | None = None
     presets: Callable[[], Any] | Address | None = None
     numbers: Path | None = None
@@ -71,7 +73,7 @@ class Kind:
     comparison: Any | Address | None = None
     derivation: tuple[str, ...] = ()
     topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    gradient: Callable[[Blueprint], Blueprint] | Address | None = None
+    gradient: "Callable[[Blueprint], Blueprint] | Address | None" = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
 
     def part(self, name: str) -> Any:
