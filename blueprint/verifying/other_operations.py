@@ -40,6 +40,8 @@ def sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
             if id(part) not in turned:
                 yield f"{said} is taken with the other sign", put(expr, part, Op("neg", (part,)))
         yield f"{said} is squared", put(expr, part, Op("mul", (part, part)))
+        if part is expr and not _has_exp(expr):
+            yield "e to the power of it is taken", exp(expr)
         if isinstance(part, Ref) and not is_setting(part.block):
             yield f"the size of {said} is taken, without its sign", put(expr, part, Op("abs", (part,)))
     if any(isinstance(node, Op) and node.name == "log" for node in walk(expr)):
@@ -49,6 +51,11 @@ def sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
             yield "the largest is taken, not the sum", put(expr, node, Reduce("max", node.axes, node.body))
             for axis in node.axes:
                 yield f"it is divided by all {axis.plural}", put(expr, node, Op("div", (node, Count("size", axis))))
+
+
+def _has_exp(expr: Expr) -> bool:
+    """Whether it is made of exponentials: one more is a number that nobody would log."""
+    return any(isinstance(node, Op) and node.name == "exp" for node in walk(expr))
 
 
 def factors_of(expr: Expr) -> Iterator[Expr]:

@@ -85,10 +85,17 @@ def shaped_rewards(scores: Tensor, lengths: Tensor, truncated: Tensor, how: Shap
 # --- Advantages of responses [B]
 
 
+def is_level(r: Tensor) -> bool:
+    """Whether all of the rewards are the same number."""
+    return bool((r == r[0]).all())
+
+
 def baselines_in_group(r: Tensor, lengths: Tensor, how: str) -> Tensor:
     """Returns what each of the rewards of one prompt is compared with."""
     if len(r) == 1 or how == "none":
         return torch.zeros_like(r)
+    if how in ("mean", "others", "length") and is_level(r) and not (how == "length" and lengths.sum() == 0):
+        return r  # what the rounding of a mean leaves of equal rewards has a sign, and is not 0
     match how:
         case "mean":
             return r.mean().expand_as(r)
@@ -136,16 +143,20 @@ def compare(rewards: Tensor, group: Tensor, prompt: Tensor, lengths: Tensor, gre
     equal = torch.zeros_like(rewards, dtype=torch.bool)  # then the deviation is none, however the mean is rounded
     for own in members:
         r = rewards[own]
-        equal[own] = how.std in ("group", "group_of_advantages") and len(r) > 1 and bool((r == r[0]).all())
+        equal[own] = how.std in ("group", "group_of_advantages") and len(r) > 1 and is_level(r)
         centred[own] = r - baselines_in_group(r, lengths[own], "mean")
         if how.baseline not in ("greedy", "batch"):
             baseline[own] = baselines_in_group(r, lengths[own], how.baseline)
         if how.std in ("group", "moments", "others", "mean"):
             deviation[own] = deviations_in_group(r, how.std, how.ddof)
+    if how.std == "residual":
+        equal[:] = all(is_level(rewards[own]) for own in members)
+    if how.std == "batch":
+        equal[:] = len(rewards) > 1 and is_level(rewards)
     if how.baseline == "greedy":  # ReMax
         baseline = greedy
     if how.baseline == "batch":
-        baseline = rewards.mean().expand_as(rewards)
+        baseline = rewards if is_level(rewards) else rewards.mean().expand_as(rewards)
 
     advantages = rewards - baseline
     match how.std:
