@@ -159,6 +159,22 @@ def test_rows_without_a_kind_are_refused_in_a_sentence() -> None:
         bp.build([{"nothing": 1}], kind="dpo")
 
 
+@pytest.mark.parametrize(
+    ("kind", "row", "says"),
+    [
+        ("dpo", {"prompt": "p", "chosen": float("nan"), "rejected": "a"}, "there is no chosen response"),
+        ("dpo", {"prompt": "p", "chosen": "a", "rejected": float("nan")}, "there is no rejected response"),
+        ("sft", {"prompt": "p", "response": float("nan")}, "nothing is to be learned of it"),
+        ("grpo", {"prompt": "p", "response": float("nan"), "reward": 1.0}, "found no token in any response"),
+    ],
+)
+def test_a_text_that_a_table_lacks_is_no_token(kind: str, row: dict[str, Any], says: str) -> None:
+    """pandas has NaN where a cell is empty; as a text it would be the token nan."""
+    for rows in ([row], pd.DataFrame([row])):
+        with pytest.raises(NumbersError, match=says):
+            bp.build(rows, kind=kind)
+
+
 def test_a_worksheet_of_a_book(book: bp.Book) -> None:
     made = bp.worksheet(book, 4, topic="gae", seed="7")
     assert len(made.blanks) == 4

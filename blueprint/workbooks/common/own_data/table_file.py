@@ -173,9 +173,10 @@ def _parsed(text: str, where: str) -> Any:
 
 
 def _record(found: Any, where: str) -> Record:
+    """Returns a row. A cell of NaN is empty: so a DataFrame has a text that is missing."""
     if not isinstance(found, dict):
         raise NumbersError(f'{where}: found {shown(found)}, expected an object such as {{"prompt": "2 + 2", …}}.')
-    return Record(where, {str(key): value for key, value in found.items()})
+    return Record(where, {str(key): None if value != value else value for key, value in found.items()})
 
 
 def _of_csv(text: str, name: str) -> Iterator[Record]:
