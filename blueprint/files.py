@@ -105,7 +105,12 @@ NAMES = {".html": "page.html", ".toml": "numbers.toml", ".png": "run.png", ".svg
 
 
 def _refuse_directory(path: Path, name: str = "workbook.xlsx") -> None:
-    """Refuses a directory, and gives a name in it; one that ends as a file would gets a name of that kind."""
+    """Refuses a directory, and gives a name in it; one that ends as a file would gets a name of that kind.
+
+    Refuses what no file can be called, too: Python says that of a null byte only where the file is opened.
+    """
+    if "\0" in str(path):
+        raise SaveError(f"{str(path)!a} cannot be written: there is a null byte in the name")
     if os.path.isdir(path):
         inside = path / NAMES.get(path.suffix, name)
         raise SaveError(f"{path} is a directory: give the name of a file, such as {inside}")

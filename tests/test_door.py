@@ -187,6 +187,9 @@ def test_a_worksheet_of_a_book(book: bp.Book) -> None:
         (lambda book, at: book.save(at / "x.txt"), "x.txt does not end in .xlsx, by which programs know a workbook: name it so"),
         (lambda book, at: book.page(at / "x.txt"), "x.txt does not end in .html, by which browsers know a page: name it so"),
         (lambda book, at: book.save(at), "is a directory: give the name of a file, such as"),
+        (lambda book, at: book.save("a\0b.xlsx"), "'a\\x00b.xlsx' cannot be written: there is a null byte in the name"),
+        (lambda book, at: bp.open("a\0b.xlsx"), "'a\\x00b.xlsx' cannot be opened: embedded null byte"),
+        (lambda book, at: bp.check("a\0b.xlsx"), "'a\\x00b.xlsx' cannot be opened: embedded null byte"),
         (lambda book, at: bp.worksheet("default"), "book: found 'default', expected a book, as in bp.worksheet(bp.build("),  # type: ignore[arg-type]
         (lambda book, at: bp.build(3), "numbers: found 3, expected a name, a path, tables, or rows of your own"),
         (lambda book, at: bp.build("default", set={3: 4}), "set: found {3: 4}, expected other values by key: set={"),  # type: ignore[dict-item]

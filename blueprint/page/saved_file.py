@@ -226,6 +226,8 @@ def check_file(path: Path) -> None:
         raise ReadError(f"{path} does not exist") from None
     except OSError as error:  # a name that is too long, a folder that may not be entered
         raise ReadError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from error
+    except ValueError as error:  # a name with a null byte, or with half a letter
+        raise ReadError(f"{str(path)!a} cannot be opened: {error}") from None
     require(not stat.S_ISDIR(mode), f"{path} is a directory, not a workbook")
     require(stat.S_ISREG(mode), f"{path} is a device or a pipe, not a workbook")
     with refusing(path), path.open("rb") as file:
