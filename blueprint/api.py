@@ -111,12 +111,17 @@ def _tables_of(rows: Any, kind: str | None) -> Mapping[str, Any]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
         path.write_text("".join(json.dumps(dict(row), default=_plain) + "\n" for row in records), encoding="utf-8")
-        tables, _ = able[kind].part("rows")(path, (), None, None)
+        try:
+            tables, _ = able[kind].part("rows")(path, (), None, None)
+        except NumbersError as error:  # no file of that name is known to who asks
+            raise NumbersError(str(error).replace(path.name, "rows")) from None
     return dict(tables)
 
 
 def _plain(value: Any) -> Any:
-    """Returns an array, or one of its numbers, as JSON has it."""
+    """Returns an array, or one of its numbers, as JSON has it; what pandas calls missing is none."""
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 

@@ -291,7 +291,7 @@ class Book:
     def _block(self, block: Block | str) -> Block:
         if isinstance(block, Block):
             return block
-        require(isinstance(block, str), f"book[{block!r}]: ask for a block by its name, such as book[“price”]")
+        require(isinstance(block, str), f"book[{block!r}]: ask for a block by its name, such as book['price']")
         if block == RESULT and block not in self.blocks and self.outline.result is not None:
             return self.outline.result
         return self.block_named(block)

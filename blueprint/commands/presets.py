@@ -16,6 +16,8 @@ Examples:
   blueprint presets cleanrl
   blueprint presets --keys
 """
+NOTHING = frozenset({None, "none", "off"})
+"""A setting that is so, here and by default, leaves those that are part of it nothing to say."""
 
 
 @click.command(epilog=EXAMPLES)
@@ -69,6 +71,7 @@ def _tell_keys(level: Level) -> None:
 def _tell(level: Level, preset: Preset) -> None:
     click.echo(f"\n{preset.name}: {preset.title}, {preset.version}\n  {preset.source}\n  {preset.why}")
     for key, value in preset.values.items():
-        default = level.settings[key].value
-        if value != default:
+        default, whole = level.settings[key].value, level.settings[key].part_of
+        says_nothing = whole in level.settings and {preset.values.get(whole), level.settings[whole].value} <= NOTHING
+        if value != default and not says_nothing:
             click.echo(f"    {level.dotted(key)} = {shown_value(value, '-')}  (default {shown_value(default, '-')})")

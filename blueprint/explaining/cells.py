@@ -53,7 +53,7 @@ def places_named(block: Block, given: Mapping[str, int | str], names: Names, val
     require(
         set(given) == set(letters),
         f"a cell of {block.name} is named by ({', '.join(f'{letter}=…' for letter in letters)}), "
-        f"not by ({', '.join(given)})",
+        + (f"not by ({', '.join(given)})" if given else "and nothing is named"),
     )
     return tuple(_place(block, slot, given[letter], names, values) for slot, letter in enumerate(letters))
 

@@ -224,17 +224,15 @@ def check_file(path: Path) -> None:
         mode = path.stat().st_mode
     except FileNotFoundError:
         raise ReadError(f"{path} does not exist") from None
-    except OSError as error:  # a name that is too long, a folder that may not be entered
-        raise ReadError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from error
-    except ValueError as error:  # a name with a null byte, or with half a letter
-        raise ReadError(f"{str(path)!a} cannot be opened: {error}") from None
+    except (OSError, ValueError) as error:  # too long a name, one with a null byte, a folder that may not be entered
+        why = getattr(error, "strerror", "") or error
+        raise ReadError(f"{str(path)!a} cannot be opened: {str(why).lower()}") from None
     require(not stat.S_ISDIR(mode), f"{path} is a directory, not a workbook")
     require(stat.S_ISREG(mode), f"{path} is a device or a pipe, not a workbook")
     with refusing(path), path.open("rb") as file:
         begin, says = file.read(len(PASSWORD)), f"{path} is no workbook in xlsx format"
-        require(
-            begin != PASSWORD, f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx"
-        )
+        locked = f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx"
+        require(begin != PASSWORD, locked)
         what = "it begins as no .xlsx file does" if begin else "it is empty"
         require(begin.startswith(ZIP), f"{says} ({what}): {NAME_ANOTHER}")
         require(zipfile.is_zipfile(file), f"{says}: its end is missing; copy or download it again")

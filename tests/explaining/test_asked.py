@@ -29,7 +29,7 @@ REFUSED = [
     ("advantges", {}, "there is no block 'advantges': did you mean advantages, advantage.abs or advantages_used?"),
     ("zzzzzz", {}, "there is no block 'zzzzzz': the sheet Contents lists the names of all"),
     ("z", {}, "z stands for old.logits, reference.logits and policy.logits: write one of these names"),
-    ("advantages", {}, "a cell of advantages is named by (n=…, t=…), not by ()"),
+    ("advantages", {}, "a cell of advantages is named by (n=…, t=…), and nothing is named"),
     ("advantages", {"n": 3, "t": 1}, "advantages has no n = 3: episodes run 1 … 2"),
     ("advantages", {"n": 1, "t": 10}, "advantages has no t = 10: positions run 1 … 9"),
     ("old.p", {"n": 1, "t": 4, "v": "vry"},

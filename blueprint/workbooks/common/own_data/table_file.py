@@ -237,7 +237,8 @@ def check_needed(names: Iterable[str], needed: Mapping[str, Sequence[str]], foun
         if not set(ways) & set(names):
             columns = f" ({_listed(found)})" if found else ", since no row has any"
             raise NumbersError(
-                f"{name}: no column is called as a {what} is{columns}; say which one is: --column {what}=NAME."
+                f"{name}: no column is called as a {what} is{columns}; "
+                f"call one {what}, or say which one is: --column {what}=NAME."
             )
 
 
