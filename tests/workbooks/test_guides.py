@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,22 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.inputs.catalogue import shown_value
+from blueprint.inputs.catalogue import data_in, shown_value
 from blueprint.language import block
 from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common import guides
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.common.guides import POINTS, all_tries, glossary_sheet, known, terms, tries
+from blueprint.workbooks.common.guides import (
+    ASKED,
+    POINTS,
+    all_tries,
+    asked_section,
+    glossary_sheet,
+    known,
+    terms,
+    tries,
+)
 from blueprint.workbooks.registry import kinds
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS
@@ -136,6 +148,32 @@ def test_start_says_that_rows_have_notes_and_names_the_sheets_of_words(name: str
     first = " ".join(item.text for item in about.items if isinstance(item, Note))
     assert ("to see its note" in first) == (sheet_of(book, "Notes") is not None)
     assert [title for title in POINTS if sheet_of(book, title)] == [title for title in POINTS if f"{title}: " in first]
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_what_is_asked_most_stands_under_the_map(name: str) -> None:
+    """Whoever knows RLHF and looks for a number scrolls past no text."""
+    start = BOOKS[name].blueprint.sheets[0]
+    titles = [section.title for section in start.sections]
+    if "The sheets" not in titles or not asked_section(BOOKS[name].blocks):
+        assert ASKED not in titles
+        assert "clip_fraction.changed" not in BOOKS[name].blocks
+        return
+    assert titles.index(ASKED) == titles.index("What this is") - 1
+    (asked,) = (section for section in start.sections if section.title == ASKED)
+    said = " ".join(str(item.cells[-1]) for item in asked.items if isinstance(item, Entry))
+    assert ("actor/pg_clipfrac (verl)" in said) == ("clip_fraction.changed" in BOOKS[name].blocks)
+
+
+def test_names_in_logs_are_those_that_dumps_are_read_by() -> None:
+    """TRL's and verl's own names, where their number is the mean of the row."""
+    words = {*files("blueprint.dumps").joinpath("names.csv").read_text(encoding="utf-8").replace(",", " ").split()}
+    told = [
+        each["logged"] for each in data_in(Path(guides.__file__).with_name("asked.toml"))["asked"] if "logged" in each
+    ]
+    named = [part.split(" ")[0] for logged in told for said in logged.values() for part in said.split(", ")]
+    assert len(named) >= 5
+    assert [name for name in named if name not in words and f"{name}?" not in words] == []
 
 
 def test_the_models_are_told_and_what_is_told_of_them_holds() -> None:

@@ -375,7 +375,9 @@ def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Ca
         sections[at:at] = [models_section(blocks, texts), *loop_section(blocks, texts["loop"])]
     titles = [section.title for section in sections]
     if LIST in titles:  # a Start of one's own may have no room for it
-        at = titles.index(LIST)
+        at = titles.index(
+            ABOUT if ABOUT in titles else LIST
+        )  # under the map: whoever looks for a number reads no further
         sections[at:at] = asked_section(blocks)
     return replace(made, sheets=(replace(start, sections=tuple(sections)), *first, *others, *last))
 
@@ -383,12 +385,18 @@ def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Ca
 def asked_section(blocks: Mapping[str, Block]) -> list[Section]:
     """Lists what is asked most, each with the symbol of the row that answers and a link to it."""
     rows = (
-        (each["asks"], next((blocks[name] for name in each["rows"] if name in blocks), None))
+        (each, next((blocks[name] for name in each["rows"] if name in blocks), None))
         for each in data_in(Path(__file__).with_name("asked.toml"))["asked"]
     )
-    found = [(asks, row) for asks, row in rows if row is not None][:MOST_ASKED]
+    found = [(_asks(each, row), row) for each, row in rows if row is not None][:MOST_ASKED]
     entries = (Entry((row.symbol, Box("{sheet}, row {row}", row), asks)) for asks, row in found)
-    return [Section(ASKED, tuple(entries), printed=False)] if found else []  # Start is one page on paper
+    return [Section(ASKED, tuple(entries))] if found else []
+
+
+def _asks(each: Mapping[str, Any], row: Block) -> str:
+    """Returns a question, and what libraries call the mean of the row in their logs."""
+    logged = each.get("logged", {}).get(row.name)
+    return f"{each['asks']} In logs: {logged}" if logged else str(each["asks"])
 
 
 def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:
