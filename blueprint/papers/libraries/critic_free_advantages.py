@@ -94,7 +94,7 @@ def baselines_in_group(r: Tensor, lengths: Tensor, how: str) -> Tensor:
     """Returns what each of the rewards of one prompt is compared with."""
     if len(r) == 1 or how == "none":
         return torch.zeros_like(r)
-    if how in ("mean", "others", "length") and is_level(r) and not (how == "length" and lengths.sum() == 0):
+    if how in ("mean", "others") and is_level(r):
         return r  # what the rounding of a mean leaves of equal rewards has a sign, and is not 0
     match how:
         case "mean":
@@ -149,14 +149,10 @@ def compare(rewards: Tensor, group: Tensor, prompt: Tensor, lengths: Tensor, gre
             baseline[own] = baselines_in_group(r, lengths[own], how.baseline)
         if how.std in ("group", "moments", "others", "mean"):
             deviation[own] = deviations_in_group(r, how.std, how.ddof)
-    if how.std == "residual":
-        equal[:] = all(is_level(rewards[own]) for own in members)
-    if how.std == "batch":
-        equal[:] = len(rewards) > 1 and is_level(rewards)
     if how.baseline == "greedy":  # ReMax
         baseline = greedy
     if how.baseline == "batch":
-        baseline = rewards if is_level(rewards) else rewards.mean().expand_as(rewards)
+        baseline = rewards.mean().expand_as(rewards)
 
     advantages = rewards - baseline
     match how.std:

@@ -206,11 +206,13 @@ def group(reward: Given, length: Given, greedy: Given, s: Steps) -> None:
     s.under("What is subtracted: the baseline")
     many = s.pick("group.many", (), "group.of", prompt=s.group_size, row=1)
     mean, others, batch, baseline = _baselines(r, lengths, greedy, many, s)
-    left = s.table("group.less_baseline", r[q, i] - baseline[q, i])
+    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.group_size))
+    apart = s.prompt("group.apart", maximum(1 - same[q], 1 - less(1, many)))
+    left = _less_baseline(r, baseline, apart, s)
     s.under("What is divided by: the standard deviation")
     spread = _spread(r, mean, others, batch, left, many, s)
     s.under("The advantage of each response")
-    _advantages(left, spread, many, s.known("group.same"), s)
+    _advantages(left, spread, apart, s)
     s.under("Which responses are left")
     _filtered(mean, s)
 
@@ -237,23 +239,31 @@ def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -
         "group.baseline_of", (q, i), "group.baseline", mean=mean[q], others=others[q, i], none=0, greedy=greedy[q],
         batch=batch, length=by_length[q], second=only_best[q, i],
     )  # fmt: skip
-    # The mean of equal rewards is that reward, however its sum is rounded; else 1e-17 is left, which has a sign, and is not 0.
-    # By length that of empty responses is 0, whatever their rewards are.
-    same = s.prompt("group.same", equal(tied[q], s.group_size))
-    weighed = s.prompt("group.weighed", same[q] * (1 - equal(by_length[q], 0)))
-    top = s.one("group.top", Max((q, i), r[q, i]))
-    at_top = s.table("group.at_top", equal(r[q, i], top))
-    all_same = s.one("group.all_same", equal(Sum((q, i), at_top[q, i]), s.responses))
-    level = s.pick(
-        "group.level", (q,), "group.baseline", mean=same[q], others=same[q], none=0, greedy=0, batch=all_same,
-        length=weighed[q], second=0,
-    )  # fmt: skip
-    exact = s.table("group.baseline_exact", where(less(0, level[q]), r[q, i], picked[q, i]))
     # Another policy's answer, and the mean of the batch, are there for a single response, too: ReMax draws one for each prompt.
     alone = s.pick(
         "group.baseline_alone", (), "group.baseline", mean=0, others=0, none=1, greedy=1, batch=1, length=0, second=0
     )
-    return mean, others, batch, s.table("group.baseline_used", where(less(1, many + alone), exact[q, i], 0))
+    return mean, others, batch, s.table("group.baseline_used", where(less(1, many + alone), picked[q, i], 0))
+
+
+def _less_baseline(r: Given, baseline: Given, apart: Given, s: Steps) -> Row:
+    """Takes the baseline off. The mean of equal rewards is that reward, however its sum is rounded, and nothing is left.
+
+    Else −1e-17 would be left of rewards of 0.1: it has a sign, and one spreadsheet calls it 0 where another does not.
+    """
+    leaves = s.pick(
+        "group.leaves",
+        (q,),
+        "group.baseline",
+        mean=apart[q],
+        others=apart[q],
+        none=1,
+        greedy=1,
+        batch=1,
+        length=1,
+        second=1,
+    )
+    return s.table("group.less_baseline", where(less(0, leaves[q]), r[q, i] - baseline[q, i], 0))
 
 
 def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, many: Given, s: Steps) -> Row:
@@ -321,17 +331,14 @@ def _of_what_is_left(x: Given, s: Steps) -> tuple[Row, Row]:
     )
 
 
-def _advantages(left: Given, spread: Given, many: Given, same: Given, s: Steps) -> Row:
+def _advantages(left: Given, spread: Given, apart: Given, s: Steps) -> Row:
     """Divides what is left of the rewards; over the responses of the batch they may be whitened (TRL's RLOO).
 
-    same: 1 where all rewards of a group are equal: that its deviation is 0 is not left to the rounding of their mean.
+    apart: 0 where all rewards of a group are equal: that its deviation is 0 is not left to the rounding of their mean.
     """
-    apart = s.prompt("group.apart", maximum(1 - same[q], 1 - less(1, many)))
-    some_apart = s.one("group.some_apart", 1 - s.known("group.all_same") * less(1, s.responses))
-    some_differ = s.one("group.some_differ", 1 - equal(Sum(q, same[q]), s.prompts))
     varies = s.pick(
-        "group.varies", (q,), "group.std", none=1, group=apart[q], moments=1, others=1, batch=some_apart,
-        residual=some_differ, group_of_advantages=apart[q], batch_of_advantages=1, mean=1, not_zero=1,
+        "group.varies", (q,), "group.std", none=1, group=apart[q], moments=1, others=1, batch=1, residual=1,
+        group_of_advantages=apart[q], batch_of_advantages=1, mean=1, not_zero=1,
     )  # fmt: skip
     divided = s.table("group.divided_by", spread[q, i] + s.use.used["group.eps"])
     zero = s.table("group.is_zero", equal(varies[q] * spread[q, i], 0))
