@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("ray", reason="a cluster needs Ray: install the extra [cluster]")
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
+from blueprint.cluster import require_answer
 from blueprint.training.on_ray import shares_of
 from blueprint.training.run import opened, trained
 from blueprint.training.run_toml import run_numbers
@@ -138,12 +139,31 @@ def test_a_node_that_is_lost_in_the_middle_costs_nothing(
     assert [nodes[0] == lost.node_id for nodes in begun if len(nodes) == 2] == [True]
 
 
-def test_without_a_cluster_it_is_said_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "--ray 127.0.0.1:1: nothing answers at 127.0.0.1:1 ("),
+        ("ray://[::1]:1", "--ray ray://[::1]:1: nothing answers at ray://[::1]:1 ("),
+        ("no-such-host.invalid:6379", "nothing answers at no-such-host.invalid:6379 ("),
+        ("nowhere", "--ray nowhere: there is no cluster ("),
+    ],
+)
+def test_without_a_cluster_it_is_said_soon_what_to_do(
+    address: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import ray
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     a_step(tmp_path / "run", 0)
-    found = run_command("verify", tmp_path / "run", "--ray", "127.0.0.1:1")
+    begun = time.monotonic()
+    found = run_command("verify", tmp_path / "run", "--ray", address)
+    assert time.monotonic() - begun < 20
     assert found.exit_code == 2
-    assert "--ray 127.0.0.1:1: there is no cluster (" in found.output
-    assert "begin one with `ray start --head`" in found.output
+    assert said in found.output
+    assert "with `ray start --head`" in found.output
+
+
+def test_a_cluster_of_this_machine_answers_by_each_of_its_names(cluster: Any) -> None:
+    port = cluster.address.rpartition(":")[2]
+    for name in ("localhost", "127.0.0.1", "[::1]"):
+        require_answer(f"{name}:{port}", lambda: str(cluster.address.rpartition(":")[0]))
