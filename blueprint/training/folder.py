@@ -66,16 +66,16 @@ class Folder:
     def _refuse_others(self, numbers: RunNumbers) -> None:
         """Refuses to go on with other numbers; only more iterations may be asked for, which change nothing before."""
         kept, asked = _flat(self.numbers().model_dump()), _flat(numbers.model_dump())
-        if asked["update.iterations"] > kept["update.iterations"]:
-            kept["update.iterations"] = asked["update.iterations"]
-            with saved_whole(self.path / NUMBERS) as unfinished:
-                unfinished.write_text(toml_of(numbers), encoding="utf-8", newline="\n")
+        longer = asked["update.iterations"] > kept["update.iterations"]
         for key, value in asked.items():
-            if kept.get(key) != value:
+            if kept.get(key) != value and not (longer and key == "update.iterations"):
                 raise RunError(
                     f"{self.path} holds a run with {key} = {kept.get(key)}, and {key} = {value} is asked for: name another"
                     f" folder, or leave {key} as it is"
                 )
+        if longer:
+            with saved_whole(self.path / NUMBERS) as unfinished:
+                unfinished.write_text(toml_of(numbers), encoding="utf-8", newline="\n")
 
     def numbers(self) -> RunNumbers:
         """Returns the numbers of the run. Raises RunError where they are damaged."""

@@ -280,6 +280,10 @@ def test_another_run_in_the_folder_is_refused(tmp_path: Path) -> None:
         RunError, match=r"holds a run with update.lr = 0.01, and update.lr = 0.1 is asked for: name another folder"
     ):
         Folder(tmp_path / "run").begin(run_numbers(changed=SMALL | {"update.iterations": 1, "update.lr": 0.1}))
+    before = (tmp_path / "run" / "numbers.toml").read_bytes()
+    with pytest.raises(RunError, match=r"holds a run with update.lr = 0.01, and update.lr = 0.1 is asked for"):
+        Folder(tmp_path / "run").begin(run_numbers(changed=SMALL | {"update.iterations": 2, "update.lr": 0.1}))
+    assert (tmp_path / "run" / "numbers.toml").read_bytes() == before, "what is refused changes nothing"
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "file").touch()
     with pytest.raises(RunError, match="is there already, and is no folder of a run"):
