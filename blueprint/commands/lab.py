@@ -94,6 +94,7 @@ def cart_pole(
         return settings(name, recipe=recipe, seed=of_seed, steps=steps, changed=[*changed, *filter(None, [more])])
 
     methods = method.split(",")
+    _refuse_idle({"--panel": panels and not plot, "--no-proof": no_proof and iteration is None})
     if iteration is not None or minibatch is not None or networks:
         others = {
             "--sweep": sweep,
@@ -117,9 +118,19 @@ def cart_pole(
         f"--compare-sb3 with --method {method}: it stands beside PPO, so name ppo, too",
     )
     plan = [each for label, use in plan for each in ((label, use), *(_beside(label, use) if compare_sb3 else ()))]
-    study = _begun(output, plan, force)
     _check_plot(plot, force)
+    study = _begun(output, plan, force)
     _show(_train(plan, study, output), output, plot, panels or PANELS)
+
+
+def _refuse_idle(given: dict[str, object]) -> None:
+    """Refuses options that would change nothing, since what they are about is not asked for."""
+    about = {
+        "--panel": "only a chart has panels: add --plot FILE",
+        "--no-proof": "only a minibatch's workbook is proved: add --iteration N",
+    }
+    for name in filter(given.get, about):
+        raise errors.Refused(f"{name}: {about[name]}, or leave it out")
 
 
 def _values(sweep: str | None) -> list[str]:

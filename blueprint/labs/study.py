@@ -122,9 +122,11 @@ def begun(folder: Path, plan: Plan) -> Study | None:
 
 
 def begin(folder: Path, plan: Plan) -> None:
-    """Makes a folder for the runs of a plan. Raises SaveError where there can be none."""
+    """Makes a folder for the runs of a plan, without the tables of another one. Raises SaveError where there can be none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for name in TABLES:
+            (folder / f"{name}.csv").unlink(missing_ok=True)
     except OSError as error:
         what = "is a file" if folder.exists() else (error.strerror or str(error)).lower()
         raise SaveError(f"{folder} cannot be made ({what}): name another folder") from error

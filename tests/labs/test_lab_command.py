@@ -17,7 +17,7 @@ from blueprint.labs import agent_and_rollout, cart_pole, stable_baselines
 from blueprint.labs.cart_pole import moment
 from blueprint.labs.export import workbook_numbers
 from blueprint.labs.settings import LabError, settings
-from blueprint.labs.study import read
+from blueprint.labs.study import Study, begin, begun, read
 from blueprint.page.read import read as read_workbook
 from tests.commands import run_command
 
@@ -151,6 +151,10 @@ REFUSED = {
     "a sweep of nothing": (["--sweep", "gamma"], "--sweep gamma: expected a setting and its values, such as"),
     "an unknown method": (["--method", "ppo,sarsa"], "there is no method sarsa: write one of ppo, a2c, reinforce"),
     "a chart of no kind": (["--plot", "x.gif"], "--plot x.gif: found the ending .gif, expected one of .png, .svg, .pdf"),
+    "panels of no chart": (["--panel", "kl"], "--panel: only a chart has panels: add --plot FILE, or leave it out"),
+    "panels of a workbook": (["--iteration", "0", "--panel", "kl"], "--panel: only a chart has panels"),
+    "no workbook to prove": (["--no-proof"], "--no-proof: only a minibatch's workbook is proved: add --iteration N, or leave"),
+    "a chart in no folder": (["-o", "kept", "--plot", "none/x.png"], "none/x.png cannot be written: there is no folder none"),
     "no PPO to compare": (["--method", "a2c", "--compare-sb3"], "--compare-sb3 with --method a2c: it stands beside PPO"),
     "what has no number": (["--set", "lr=1e155", "--set", "max_norm=1e155"], "ppo, seed 0: iteration "),
     "too large a workbook": (
@@ -238,3 +242,11 @@ def test_stable_baselines_runs_by_the_same_settings(folder: Path) -> None:
     assert results.loc["ppo", "iterations"] == results.loc["Stable-Baselines3", "iterations"] == 8
     with pytest.raises(LabError, match="--compare-sb3 with shared_trunk = True: it stands beside PPO"):
         stable_baselines.trained(settings("ppo", changed={"shared_trunk": True}))
+
+
+def test_a_folder_begun_anew_has_no_results_of_the_plan_before(folder: Path) -> None:
+    one, other = ([("ppo", settings("ppo", steps=512, changed=[f"gamma={gamma}"]))] for gamma in (0.9, 0.5))
+    assert run_command(*SHORT, "--set", "gamma=0.9", "-o", "kept").exit_code == 0
+    assert (begun(folder / "kept", one) or Study()).finished
+    begin(folder / "kept", other)  # as --force does, before the first run is finished
+    assert not (begun(folder / "kept", other) or Study()).finished
