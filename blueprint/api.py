@@ -166,6 +166,10 @@ def run(
     some = isinstance(beta, int | float | None) or (not isinstance(beta, str) and len(beta) > 0)
     refuse_unless(some, NumbersError, "beta", beta, "a number, or a list of them: beta=[0, 0.1, 1]")
     if not isinstance(numbers, Mapping) and is_run(Path(numbers)):
+        given = [name for name, each in {**changes, "folder": folder, "ray": ray}.items() if each is not None]
+        refuse_unless(
+            not given, NumbersError, "numbers", numbers, f"another run, or nothing of {', '.join(given)}: it is kept"
+        )
         return opened(Path(numbers), device)
     source = numbers if isinstance(numbers, Mapping) else str(numbers)
     return trained(run_numbers(source, changed=changes), Path(folder) if folder else None, device, ray=ray)

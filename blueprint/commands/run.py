@@ -1,5 +1,6 @@
 """The command `run`: it parses, has runs trained and shown, and prints. No maths."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -76,7 +77,10 @@ def run(
     from blueprint.training.run import opened
 
     _check_targets(output, plot, page, force)
-    if source is not None and is_run(Path(source)):
+    kept = source is not None and is_run(Path(source))
+    asked = {"--ray": ray, "--seed": seed is not None, "--no-proof": no_proof, "--plot": plot, "--page": page}
+    _refuse_idle([name for name, given in asked.items() if given], kept, iteration is not None, output)
+    if source is not None and kept:
         given = [f"--set {each}" for each in overrides] + ([f"--seeds {seeds}"] if seeds else [])
         errors.require(not given, f"{' and '.join(given)}: not for a folder: {_longer(source)}")
         if iteration is not None:
@@ -84,10 +88,7 @@ def run(
                 not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more"
             )
             target = output or Path(f"it{iteration}.xlsx")
-            if target.suffix in DUMPS:
-                refuse_existing(target, force)
-            else:
-                refuse_target(target, force)
+            (refuse_existing if target.suffix in DUMPS else refuse_target)(target, force)
             _write_iteration(opened(Path(source), device), iteration, _number(beta), seed, target, not no_proof)
         else:
             _of_folder(Path(source), output, beta, seed, device, plot, page, ray)
@@ -95,7 +96,7 @@ def run(
     errors.require(iteration is None, "--iteration is of a run that is kept: blueprint run FOLDER --iteration N")
     errors.require(
         source is None or not Path(source).is_dir(),
-        f"{source} is a folder, and holds no run: blueprint run -o {source} makes one",
+        f"{source} is a folder, and holds no run: blueprint run -o FOLDER makes one, in a folder that is new or empty",
     )
     more = _coefficients(beta) + [f"seeds={seeds}"] * (seeds is not None)
     numbers = run_numbers(source or BUILT_IN, [*overrides, *more, *([f"seed={seed}"] if seed is not None else [])])
@@ -109,6 +110,29 @@ def run(
     found = _trained(numbers, folder, device, ray)
     console.say(f"{folder}: {found!r}")
     _show(found, workbook, plot, page, seed)
+
+
+def _refuse_idle(given: list[str], kept: bool, iteration: bool, output: Path | None) -> None:
+    """Refuses options that would change nothing; kept: whether the run is a folder's, iteration: whether one is asked for."""
+    for options, why in _idle(kept, "--plot" in given or "--page" in given, iteration, output):
+        wrong = [option for option in options if option in given]
+        errors.require(not wrong, f"{' and '.join(wrong)}: {why}")
+
+
+def _idle(kept: bool, drawn: bool, iteration: bool, output: Path | None) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yields options that change nothing, each time with why."""
+    shown = drawn or iteration or (output is not None and output.suffix == ".xlsx")
+    if output is not None and output.suffix == ".toml" and not kept:
+        yield ("--ray", "--plot", "--page"), f"-o {output} writes the numbers of a run alone: leave it out"
+    if kept and shown:
+        yield ("--ray",), "a run that is kept is shown, and none is trained: leave it out"
+    if kept and not shown:
+        yield ("--seed",), "which run is shown: add --plot, --page, -o FILE.xlsx or --iteration, or leave it out"
+    if not iteration or (output is not None and output.suffix in DUMPS):
+        yield (
+            ("--no-proof",),
+            "only the workbook of an iteration is proved: add --iteration N -o FILE.xlsx, or leave it out",
+        )
 
 
 def _longer(folder: str) -> str:

@@ -231,7 +231,7 @@ def opened(folder: Path, device: str = "cpu") -> Run:
 def _check_device(device: str) -> None:
     """Raises RunError for a device that is not here, or has no numbers of 64 bits."""
     try:
-        torch.empty(0, dtype=torch.float64, device=device)
+        torch.zeros(1, dtype=torch.float64, device=device).item()  # of `meta` there is a tensor, and no number
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RunError(

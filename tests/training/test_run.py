@@ -360,6 +360,7 @@ def test_an_iteration_or_a_run_that_is_not_there_is_refused(whole: Run) -> None:
         whole.samples(0, 0.2)
 
 
-def test_a_device_that_is_not_here_is_refused() -> None:
-    with pytest.raises(RunError, match="cannot be computed on 'nowhere' in float64"):
-        trained(run_numbers(changed=SMALL), device="nowhere")
+@pytest.mark.parametrize("device", ["nowhere", "meta"])
+def test_a_device_that_is_not_here_is_refused(device: str) -> None:
+    with pytest.raises(RunError, match=f"cannot be computed on '{device}' in float64"):
+        trained(run_numbers(changed=SMALL), device=device)

@@ -7,12 +7,14 @@ import re
 import zipfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import openpyxl
 import pytest
 
 import blueprint as bp
+from blueprint.inputs import NumbersError
 from blueprint.training.run import Run, opened
 from blueprint.training.summary_and_plot import figure_of, smoothed
 from blueprint.training.workbook import COLUMNS, HEAD, TOGETHER
@@ -184,6 +186,7 @@ def test_the_numbers_alone_are_written_with_comments(tmp_path: Path) -> None:
         (("--beta", "0.1,x"), "--beta 0.1,x: found no list of numbers, expected one, such as --beta 0,0.1,1"),
         (("--beta", "-1"), "ppo.kl_coef.0: found -1.0, expected greater than or equal to 0."),
         (("--device", "nowhere"), "a run cannot be computed on 'nowhere' in float64"),
+        (("--no-proof",), "--no-proof: only the workbook of an iteration is proved: add --iteration N"),
     ],
 )
 def test_what_cannot_be_is_a_sentence(words: tuple[str, ...], says: str, tmp_path: Path) -> None:
@@ -201,8 +204,38 @@ def test_what_cannot_be_is_a_sentence(words: tuple[str, ...], says: str, tmp_pat
         (("--iteration", "3", "--beta", "x"), "--beta x: one number is expected with --iteration"),
         (("--iteration", "99"), "there is no iteration 99: the run has iterations 0 to 44"),
         (("-o", "else"), "else: a run that is kept is written as a workbook: name it .xlsx"),
+        (
+            ("--seed", "5"),
+            "--seed: which run is shown: add --plot, --page, -o FILE.xlsx or --iteration, or leave it out",
+        ),
+        (("--no-proof",), "--no-proof: only the workbook of an iteration is proved: add --iteration N"),
+        (
+            ("--iteration", "3", "--ray", "auto"),
+            "--ray: a run that is kept is shown, and none is trained: leave it out",
+        ),
+        (("--iteration", "3", "--no-proof", "-o", "x.npz"), "--no-proof: only the workbook of an iteration is proved"),
     ],
 )
 def test_what_a_folder_cannot_show_is_a_sentence(folder: Path, words: tuple[str, ...], says: str) -> None:
     found = called(folder, *words)
     assert (found.exit_code, says in found.output) == (2, True), found.output
+
+
+def test_the_numbers_alone_go_with_no_picture(tmp_path: Path) -> None:
+    found = called("-o", tmp_path / "x.toml", "--plot", tmp_path / "x.png", "--page", tmp_path / "x.html")
+    assert (found.exit_code, "--plot and --page: -o " in found.output) == (2, True), found.output
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_with_other_files_is_not_advised(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    found = called(tmp_path)
+    assert "holds no run: blueprint run -o FOLDER makes one, in a folder that is new or empty" in found.output
+
+
+@pytest.mark.parametrize(
+    "more", [{"beta": [0.1]}, {"seeds": 2}, {"set": {"update.lr": 1}}, {"ray": "auto"}, {"folder": "x"}]
+)
+def test_a_kept_run_takes_nothing_else_in_a_notebook(folder: Path, more: dict[str, Any]) -> None:
+    with pytest.raises(NumbersError, match=r"expected another run, or nothing of .*: it is kept"):
+        bp.run(folder, **more)
