@@ -162,3 +162,9 @@ def test_build_writes_nothing_where_a_number_ends_and_says_where(tmp_path: Path)
         told.output,
     )
     assert not out.exists()
+
+
+def test_check_prints_a_line_for_every_quantity_or_an_object() -> None:
+    said = run_command("check", "any.xlsx", "--all", "--json")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert "--all and --json: a line for every quantity is of the text alone, leave one out" in said.stderr

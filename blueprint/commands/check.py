@@ -45,6 +45,9 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, everyt
     code that shares nothing with the workbook's, and compared with every number in the sheets. Empty blanks of a
     worksheet, and cells that depend on them, count neither as agreeing nor as deviating.
     """
+    errors.require(
+        not (everything and as_json), "--all and --json: a line for every quantity is of the text alone, leave one out"
+    )
     errors.need_torch("check")
     from blueprint.checking.checker import check as held_against_torch
 

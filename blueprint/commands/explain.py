@@ -76,9 +76,9 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
 @click.option(
     "--depth", callback=_depth, default="2", show_default=True, metavar="N|all", help="How many steps to go down."
 )
-@click.option("--json", "style", flag_value="json", help="For programs: every cell by its address.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: every cell by its address.")
 @click.option("--reveal", is_flag=True, help="Of a worksheet: as if it had no blanks, with their answers.")
-@click.option("--latex", "style", flag_value="latex", help="The equations and their numbers as an aligned environment.")
+@click.option("--latex", is_flag=True, help="The equations and their numbers as an aligned environment.")
 def explain(
     arguments: tuple[str, ...],
     episode: int | None,
@@ -87,7 +87,8 @@ def explain(
     others: tuple[str, ...],
     depth: Depth,
     reveal: bool,
-    style: str | None,
+    as_json: bool,
+    latex: bool,
     **options: Any,
 ) -> None:
     """Show where one number comes from, step by step, down to what is typed.
@@ -99,6 +100,7 @@ def explain(
     With --json, "top" is the address of the cell asked for, and "cells" has every cell by its address; "reads" lists
     the addresses of what it reads.
     """
+    errors.require(not (as_json and latex), "--json and --latex: both say how it is printed, leave one out")
     *files, what = arguments
     what, in_its_name = _named_cell(what)
     members = _members({"n": episode, "t": token, "v": word}, [*others, *in_its_name])
@@ -106,9 +108,7 @@ def explain(
     if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
         _check(book.block_named(what), members, book)
     found = book.explain(what, depth=depth, **members)
-    console.say(
-        json.dumps(found.to_dict(), indent=1) if style == "json" else found.latex() if style == "latex" else str(found)
-    )
+    console.say(json.dumps(found.to_dict(), indent=1) if as_json else found.latex() if latex else str(found))
 
 
 def _book(files: list[str], what: str, options: dict[str, Any], reveal: bool) -> Book:

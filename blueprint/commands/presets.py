@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from blueprint.commands import errors
 from blueprint.inputs import Level, Preset, shown_value
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kinds
@@ -25,6 +26,7 @@ NOTHING = frozenset({None, "none", "off"})
 @click.option("--keys", is_flag=True, help="List the conventions instead: what each is, and what may stand there.")
 def presets(name: str | None, keys: bool) -> None:
     """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
+    errors.require(not (name and keys), f"{name} and --keys: a library, or the conventions of all, leave one out")
     offered = [(kind, level) for kind in kinds() if (level := kind.chooses())]
     if name is not None:
         return _tell_named(name, offered)

@@ -77,6 +77,8 @@ def worksheet_(
     Blanks names it.
     """
     if as_schema:
+        wrong = [name for name, given in {"-o": output, "--answers": answers, "--print": paper}.items() if given]
+        errors.require(not wrong, f"--schema prints, and writes no worksheet: leave out {' and '.join(wrong)}")
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=1))
         return
     files = Files(output or Path("worksheet.xlsx"), answers, paper)
@@ -109,6 +111,7 @@ def _made(numbers: str, overrides: tuple[str, ...], more: dict[str, Any]) -> Wor
     level, check, seed, bare, topic = (more.pop(name) for name in ("level", "check", "seed", "no_equations", "topic"))
     errors.require(path is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
     errors.require(blanks is None or path is None, "--blanks and --blanks-file both say which blanks: leave one out")
+    errors.require(path is None or not seed, "--seed chooses blanks, and --blanks-file names them: leave one out")
     loaded = options.chosen(numbers, overrides, more)
     asked = asked_from(path) if path else blanks
     return worksheet(blueprint_of(loaded), asked, int(level), check, seed, equations=not bare, topic=topic)
