@@ -86,7 +86,4 @@ def verify(
             len(files) > 1 or files[0].exists(), f"{files[0]}: there is no such folder; write the path of one"
         )
         raise errors.Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
-    errors.require(
-        len(files) > 1 or not each, "--each is for several files of one step, and one is named: leave it out"
-    )
     verify_files(files, options, as_json, each)
