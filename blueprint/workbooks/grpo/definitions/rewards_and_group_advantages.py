@@ -206,13 +206,11 @@ def group(reward: Given, length: Given, greedy: Given, s: Steps) -> None:
     s.under("What is subtracted: the baseline")
     many = s.pick("group.many", (), "group.of", prompt=s.group_size, row=1)
     mean, others, batch, baseline = _baselines(r, lengths, greedy, many, s)
-    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.group_size))
-    apart = s.prompt("group.apart", maximum(1 - same[q], 1 - less(1, many)))
-    left = _less_baseline(r, baseline, apart, s)
+    left = s.table("group.less_baseline", r[q, i] - baseline[q, i])
     s.under("What is divided by: the standard deviation")
     spread = _spread(r, mean, others, batch, left, many, s)
     s.under("The advantage of each response")
-    _advantages(left, spread, apart, s)
+    _advantages(left, spread, s.known("group.apart"), s)
     s.under("Which responses are left")
     _filtered(mean, s)
 
@@ -243,16 +241,12 @@ def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -
     alone = s.pick(
         "group.baseline_alone", (), "group.baseline", mean=0, others=0, none=1, greedy=1, batch=1, length=0, second=0
     )
-    return mean, others, batch, s.table("group.baseline_used", where(less(1, many + alone), picked[q, i], 0))
-
-
-def _less_baseline(r: Given, baseline: Given, apart: Given, s: Steps) -> Row:
-    """Takes the baseline off. The mean of equal rewards is that reward, however its sum is rounded, and nothing is left.
-
-    Else −1e-17 would be left of rewards of 0.1: it has a sign, and one spreadsheet calls it 0 where another does not.
-    """
-    leaves = s.pick(
-        "group.leaves",
+    same = s.prompt("group.same", equal(tied[q], s.group_size))
+    apart = s.prompt("group.apart", maximum(1 - same[q], 1 - less(1, many)))
+    # The mean of equal rewards is that reward, however its sum is rounded: else −1e-17 would be left of rewards of 0.1, which
+    # has a sign, and is 0 in one spreadsheet and not in another.
+    rounds = s.pick(
+        "group.rounds",
         (q,),
         "group.baseline",
         mean=apart[q],
@@ -263,7 +257,8 @@ def _less_baseline(r: Given, baseline: Given, apart: Given, s: Steps) -> Row:
         length=1,
         second=1,
     )
-    return s.table("group.less_baseline", where(less(0, leaves[q]), r[q, i] - baseline[q, i], 0))
+    exact = rounds[q] * picked[q, i] + (1 - rounds[q]) * r[q, i]
+    return mean, others, batch, s.table("group.baseline_used", where(less(1, many + alone), exact, 0))
 
 
 def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, many: Given, s: Steps) -> Row:
