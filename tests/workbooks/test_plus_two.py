@@ -291,9 +291,8 @@ UNSEEN: dict[str, dict[str, str]] = {
         CHOICE: "rollout.p_old rollout.p rollout.judges rollout.rest rollout.other rollout.binary_kl "
         "rollout.binary_kl_mean rollout.kl "
         "rollout.judged.difference rollout.judged rollout.inside.* rollout.chosen.mask rollout.tried* rollout.accepted* keep.* "
-        "loss.whole.drop_truncated average.least group.many group.baseline_alone group.own group.spread_alone group.apart "
-        "group.rounds group.varies group.is_zero group.held* group.differ "
-        "group.between group.has_spread group.left_batch_mean",
+        "loss.whole.drop_truncated average.least group.many group.baseline_alone group.own group.spread_alone "
+        "group.varies group.is_zero group.held* group.differ group.between group.has_spread group.left_batch_mean",
         SHOWN: "*.p_log_p seen.* advantage.kl_per_token kl_new.moving kl_new.moves kl_new.moves.k2_is rollout.mean_token "
         "rollout.share_inside",
     },
