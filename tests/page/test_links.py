@@ -94,7 +94,9 @@ def test_a_line_leads_to_the_row_of_its_own_symbol(book: Any, links: list[Link])
 
 def test_every_box_of_the_map_leads_to_what_it_names(book: Any, links: list[Link]) -> None:
     top = next(row for row in range(1, 60) if str(book["Start"][f"B{row}"].value).startswith("The map"))
-    bottom = next(row for row in range(top, 99) if str(book["Start"][f"B{row}"].value).startswith("Which number answers"))
+    bottom = next(
+        row for row in range(top, 99) if str(book["Start"][f"B{row}"].value).startswith("Which number answers")
+    )
     boxes = [link for link in links if link.sheet == "Start" and top < int(re.sub(r"\D", "", link.cell)) < bottom]
     assert len(boxes) >= 9
     for box in boxes:
