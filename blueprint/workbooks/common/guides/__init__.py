@@ -375,9 +375,8 @@ def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Ca
         sections[at:at] = [models_section(blocks, texts), *loop_section(blocks, texts["loop"])]
     titles = [section.title for section in sections]
     if LIST in titles:  # a Start of one's own may have no room for it
-        at = titles.index(
-            ABOUT if ABOUT in titles else LIST
-        )  # under the map: whoever looks for a number reads no further
+        # Under the map: whoever looks for a number reads no further.
+        at = titles.index(ABOUT if ABOUT in titles else LIST)
         sections[at:at] = asked_section(blocks)
     return replace(made, sheets=(replace(start, sections=tuple(sections)), *first, *others, *last))
 

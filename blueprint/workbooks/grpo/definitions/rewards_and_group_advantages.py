@@ -246,17 +246,8 @@ def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -
     # The mean of equal rewards is that reward, however its sum is rounded: else −1e-17 would be left of rewards of 0.1, which
     # has a sign, and is 0 in one spreadsheet and not in another.
     rounds = s.pick(
-        "group.rounds",
-        (q,),
-        "group.baseline",
-        mean=apart[q],
-        others=apart[q],
-        none=1,
-        greedy=1,
-        batch=1,
-        length=1,
-        second=1,
-    )
+        "group.rounds", (q,), "group.baseline", mean=apart[q], others=apart[q], none=1, greedy=1, batch=1, length=1, second=1
+    )  # fmt: skip
     exact = rounds[q] * picked[q, i] + (1 - rounds[q]) * r[q, i]
     return mean, others, batch, s.table("group.baseline_used", where(less(1, many + alone), exact, 0))
 
